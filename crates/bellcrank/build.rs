@@ -44,6 +44,19 @@ fn write_examples() {
     let mut paths: Vec<_> = entries.flatten().map(|e| e.path()).filter(|p| p.is_file()).collect();
     paths.sort();
     let (mut models, mut attached) = (String::from("&[\n"), String::from("&[\n"));
+    // files that models include as parts
+    let folder = std::fs::read_dir(root.join("parts")).expect("the parts are part of the sources");
+    let mut parts: Vec<_> = folder.flatten().map(|e| e.path()).filter(|p| p.is_file()).collect();
+    parts.sort();
+    for path in parts {
+        let name = path.file_name().and_then(|n| n.to_str()).expect("examples have plain names");
+        let _ = writeln!(
+            attached,
+            "    ({:?}, include_bytes!({:?})),",
+            format!("parts/{name}"),
+            path.display().to_string()
+        );
+    }
     for path in paths {
         let name = path.file_name().and_then(|n| n.to_str()).expect("examples have plain names");
         let file = path.display().to_string();

@@ -278,10 +278,10 @@ class Model(Elements, Runs):
         outputs: Sequence[str] | None = None,
         at: str | float | None = None,
     ) -> LinearModel:
-        """A linear model from inputs to channels about a state, for the design of controllers.
+        """A linear model from inputs to channels and outputs about a state, for the design of controllers.
 
         inputs: names of inputs; default: all
-        outputs: names of channels; default: all
+        outputs: names of channels and of outputs of the model; default: the channels that runs record
         at: as for `modes`
         """
         given = [str(name) for name in (self.inputs if inputs is None else inputs)]

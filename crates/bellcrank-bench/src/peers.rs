@@ -40,7 +40,7 @@ const PROGRAMS: [Program; 3] = [
 const MACHINE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/machine.py"));
 
 /// No answer of a peer takes longer.
-const PATIENCE: Duration = Duration::from_secs(300);
+const ANSWER_WITHIN: Duration = Duration::from_secs(300);
 
 /// The programs that are there, with their versions, and the Python that has them.
 pub struct Peers {
@@ -126,10 +126,10 @@ impl Peers {
         let status = loop {
             match child.try_wait().map_err(failed)? {
                 Some(status) => break status,
-                None if started.elapsed() > PATIENCE => {
+                None if started.elapsed() > ANSWER_WITHIN => {
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(format!("no answer after {} s", PATIENCE.as_secs()));
+                    return Err(format!("no answer after {} s", ANSWER_WITHIN.as_secs()));
                 }
                 None => std::thread::sleep(Duration::from_millis(20)),
             }

@@ -18,7 +18,7 @@
 
 use crate::cut::{PartModel, Solver};
 use crate::interface::{Interface, Site, port_body};
-use crate::port::Motion;
+use crate::port::PortMotion;
 use crate::subdomain::{PartError, Subdomain};
 use bellcrank_model::file::{Report, bounded, suggest};
 use bellcrank_model::model::{End, Model, Space};
@@ -36,9 +36,9 @@ pub struct Part {
     /// Plane or space.
     pub space: Space,
     /// Its ports, and where they are at the start.
-    pub ports: Vec<(String, Motion)>,
+    pub ports: Vec<(String, PortMotion)>,
     /// Where it comes from.
-    pub source: Source,
+    pub source: PartSource,
     /// The method it has of its own, with its tolerance and step.
     pub method: Option<String>,
     /// Relative tolerance of its method.
@@ -48,7 +48,7 @@ pub struct Part {
 }
 
 /// Where a part comes from.
-pub enum Source {
+pub enum PartSource {
     /// A model with its ports, the probes of the model, and its own assembled start.
     Here(Box<PartModel>),
     /// A remote part.
@@ -60,7 +60,7 @@ pub trait Remote {
     /// Plane or space.
     fn space(&self) -> Space;
     /// Its ports, and where they are at the start.
-    fn ports(&self) -> Vec<(String, Motion)>;
+    fn ports(&self) -> Vec<(String, PortMotion)>;
     /// The part with a solver.
     fn start(self: Box<Self>, how: &Solver) -> Result<Box<dyn Subdomain>, PartError>;
 }
@@ -85,8 +85,8 @@ impl Part {
     /// The part with a solver.
     pub fn start(self, how: &Solver) -> Result<Box<dyn Subdomain>, PartError> {
         match self.source {
-            Source::Here(part) => part.start(how),
-            Source::There(remote) => remote.start(how),
+            PartSource::Here(part) => part.start(how),
+            PartSource::There(remote) => remote.start(how),
         }
     }
 }
@@ -192,13 +192,13 @@ fn read_part(
         }
         (Some(file), None) => {
             let (part, text) = read_here(name, &folder.join(file))?;
-            (part.model.space, part.motions(), Source::Here(Box::new(part)), Some(text))
+            (part.model.space, part.motions(), PartSource::Here(Box::new(part)), Some(text))
         }
         (None, Some(url)) => {
             let path = |key: &str| word(key).map(|p| folder.join(p));
             let (part, url) = (name.to_string(), url.to_string());
             let remote = connect(&RemoteEntry { part, url, tls: path("tls"), token_file: path("token_file") })?;
-            (remote.space(), remote.ports(), Source::There(remote), None)
+            (remote.space(), remote.ports(), PartSource::There(remote), None)
         }
     };
     let (method, rtol, step) = (word("method").map(str::to_string), number("rtol"), number("step"));

@@ -4,7 +4,7 @@ use crate::in_step::InStep;
 use crate::interface::{Interface, Site, port_body};
 use crate::options::Coupling;
 use crate::own_solver::OwnSolver;
-use crate::port::Motion;
+use crate::port::PortMotion;
 use crate::subdomain::{PartError, Subdomain};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::frames::{Attachment, nearest_turn};
@@ -61,18 +61,19 @@ impl PartModel {
     }
 
     /// Position and motion of its ports at the start.
-    pub fn motions(&self) -> Vec<(String, Motion)> {
+    pub fn motions(&self) -> Vec<(String, PortMotion)> {
         let system = self.model.compile();
         let point = Point::at(&self.state, system.layout());
         let mut w = system.workspace();
         system.realize(&point, &mut w);
-        let of = |end| Motion::of(&system.look(end, &w, &point.v), Default::default());
+        let of = |end| PortMotion::of(&system.look(end, &w, &point.v), Default::default());
         self.ports.iter().map(|(port, end)| (port.clone(), of(end))).collect()
     }
 
     /// A part that steps with the others; the coupling says how joints are held.
     pub fn in_step(self, coupling: Coupling, rho: f64) -> Result<Box<dyn Subdomain>, PartError> {
-        let form = if coupling == Coupling::Position { formulation::index3() } else { formulation::si2() };
+        let by_position = matches!(coupling, Coupling::Position | Coupling::Relaxation);
+        let form = if by_position { formulation::index3() } else { formulation::si2() };
         let alpha = AlphaParameters::from_rho(rho);
         Ok(Box::new(InStep::new(&self.name, self.model, &self.ports, Some(&self.state), form, alpha)?))
     }
@@ -276,7 +277,7 @@ impl<'a> Cutter<'a> {
     fn open_port(&mut self, body: usize, place: Attachment, bends: bool) -> usize {
         let (model, group) = (&self.system.model, self.group[body]);
         let whole = End { body: Some(body), on: place };
-        let motion = Motion::of(&self.system.look(&whole, &self.w, &self.at.v), Default::default());
+        let motion = PortMotion::of(&self.system.look(&whole, &self.w, &self.at.v), Default::default());
         let ports = &mut self.parts[group].ports;
         let entry = &model.bodies[body];
         let name = if bends { format!("{} {}", entry.name, ports.len() + 1) } else { entry.name.clone() };

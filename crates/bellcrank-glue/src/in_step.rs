@@ -5,7 +5,7 @@
 
 use crate::part_system::{PartState, PartSystem};
 use crate::port::{WIDTH, responses, turnings, twists};
-use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
+use crate::subdomain::{Admittance, Description, PartError, PartResponse, Subdomain, Window};
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::linear::solver::choose_pivoting;
 use bellcrank_model::dynamics::roles::*;
@@ -35,7 +35,7 @@ const MAX_ITERATIONS: usize = 20;
 pub struct InStep {
     part: PartSystem,
     state: PartState<Committed>,
-    trial: Trial,
+    trial: WindowTrial,
     method: GeneralizedAlpha,
     step: Step,
     newton: Newton,
@@ -48,7 +48,7 @@ pub struct InStep {
 }
 
 /// The window that is being tried.
-struct Trial {
+struct WindowTrial {
     window: Option<Window>,
     /// Whether its start is rough: the first steps are then damped.
     soft: bool,
@@ -84,7 +84,7 @@ impl InStep {
         formulation: Formulation,
         parameters: AlphaParameters,
     ) -> Result<InStep, PartError> {
-        let part = PartSystem::new(name, model, ports, true);
+        let part = PartSystem::new(name, model, ports, true)?;
         let dynamics: Arc<dyn Dynamics> = part.system.clone();
         let mut start = part.start(state)?;
         let (mut state, mut w) = (State::default(), dynamics.workspace());
@@ -103,7 +103,7 @@ impl InStep {
         let shifts = Matrix::zeros(dynamics.layout().n(), WIDTH * part.ports.len());
         Ok(InStep {
             state: PartState::new(Committed { state, point: start, method: method.clone(), started: false }),
-            trial: Trial { window: None, soft: false, law: Stencil::default(), shifts },
+            trial: WindowTrial { window: None, soft: false, law: Stencil::default(), shifts },
             method,
             step,
             newton,
@@ -217,7 +217,7 @@ impl Subdomain for InStep {
         &self.part.description
     }
 
-    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
+    fn begin(&mut self, loads: &[f64]) -> Result<PartResponse, PartError> {
         self.part.push(loads)?;
         self.trial.window = None;
         let system = self.part.system.clone();
@@ -225,7 +225,7 @@ impl Subdomain for InStep {
         let b = twists(&self.part.ports, &system, &self.w, system.layout().n());
         let place = b.times(&responses(&mut self.kkt, &b).map_err(|e| self.part.error(e))?);
         let ports = self.part.ports.iter().map(|p| p.motion(&system, &self.state.committed.point, &self.w)).collect();
-        Ok(Response { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
+        Ok(PartResponse { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
     }
 
     fn attempt(
@@ -234,7 +234,7 @@ impl Subdomain for InStep {
         loads: &[f64],
         shifts: &[f64],
         admittance: bool,
-    ) -> Result<Response, PartError> {
+    ) -> Result<PartResponse, PartError> {
         self.part.push(loads)?;
         if self.trial.window != Some(*window) {
             self.prepare(window)?;
@@ -270,7 +270,7 @@ impl Subdomain for InStep {
             self.tolerances.weigh_fixed(&self.state.committed.state, h, 1.0, &mut self.weights);
             self.method.is_rough(&self.step.point, &self.weights)
         };
-        Ok(Response { ports, admittance, error, rough })
+        Ok(PartResponse { ports, admittance, error, rough })
     }
 
     fn stop(&mut self, until: f64, length: f64) -> f64 {

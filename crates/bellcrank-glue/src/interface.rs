@@ -1,6 +1,6 @@
 //! The interface: a model whose bodies are ports.
 
-use crate::port::{Motion, WIDTH};
+use crate::port::{PortMotion, WIDTH};
 use bellcrank_math::Vec3;
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::bodies::{Body, Planar, Rigid};
@@ -46,7 +46,7 @@ pub struct Linear {
 }
 
 /// A body of an interface: a frame with a mass of no meaning.
-pub fn port_body(name: &str, space: Space, at: &Motion) -> BodyEntry {
+pub fn port_body(name: &str, space: Space, at: &PortMotion) -> BodyEntry {
     let body = match space {
         Space::Plane => Body::Planar(Planar::new(1.0, 1.0)),
         Space::Space => Body::Rigid(Rigid::new(1.0, bellcrank_math::Mat3::IDENTITY)),
@@ -114,7 +114,7 @@ impl Interface {
     }
 
     /// Puts the bodies where the ports are, with the multipliers λ.
-    pub fn place(&mut self, t: f64, motions: &[Motion], lambda: &[f64]) {
+    pub fn place(&mut self, t: f64, motions: &[PortMotion], lambda: &[f64]) {
         let p = &mut self.point;
         p.t = t;
         p.lambda.copy_from_slice(lambda);

@@ -28,17 +28,21 @@ mod run;
 mod subdomain;
 mod summary;
 
-pub use assembly::{Assembly, Part, Remote, RemoteEntry, Source, read_assembly, read_assembly_with, read_part_model};
+pub use assembly::{
+    Assembly, Part, PartSource, Remote, RemoteEntry, read_assembly, read_assembly_with, read_part_model,
+};
 pub use checkpoint::{Checkpoints, PARTS_FILE, Watch};
 pub use compare::{CutRun, CutRunError, Difference, run_cut, run_cut_within};
 pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GluedRunError, INSIDE, Levels, Report};
+pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GlueReport, GluedRunError, INSIDE, Levels, Relaxed};
 pub use own_solver::OwnSolver;
-pub use port::{Motion, Port, WIDTH};
+pub use port::{Port, PortMotion, WIDTH};
 
 pub use run::{GluedProgress, GluedSimulation};
-pub use subdomain::{Admittance, Description, PartError, Response, Subdomain, Traffic, Upcoming, Window, write_whole};
-pub use summary::{Counts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};
+pub use subdomain::{
+    Admittance, Description, PartError, PartResponse, Subdomain, Traffic, Upcoming, Window, write_whole,
+};
+pub use summary::{ExchangeCounts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};

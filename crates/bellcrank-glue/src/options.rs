@@ -12,6 +12,10 @@ pub enum Coupling {
     Stabilized,
     /// Every part has its own solver inside a window.
     Windows,
+    /// All parts step together, and each sees the others as they moved in the last iterate: waveform relaxation. Springs and bushings
+    /// have the loads of that motion; a joint is held by the part that comes first, against the last motion of the other. It converges
+    /// across soft elements, and across a joint only where the part that holds it is by far the lighter one.
+    Relaxation,
     /// Springs and bushings only, with their loads taken from the start of the window: the usual explicit co-simulation, stable
     /// for short windows only.
     Explicit,
@@ -22,6 +26,7 @@ pub const COUPLINGS: &[(Coupling, &str)] = &[
     (Coupling::Position, "position"),
     (Coupling::Stabilized, "stabilized"),
     (Coupling::Windows, "windows"),
+    (Coupling::Relaxation, "relaxation"),
     (Coupling::Explicit, "explicit"),
 ];
 
@@ -106,7 +111,7 @@ impl Levels {
 
 /// Counts, residuals and times of a glued run.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Report {
+pub struct GlueReport {
     /// Committed windows.
     pub windows: usize,
     /// Windows that were rejected because of their error.
@@ -125,6 +130,15 @@ pub struct Report {
     pub seconds: Vec<f64>,
     /// The joints between parts whose reactions are not unique: those of least size are taken.
     pub not_unique: Vec<String>,
+}
+
+/// What waveform relaxation was asked to converge across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relaxed {
+    /// Joints, among others.
+    Joints,
+    /// Springs, dampers and bushings alone.
+    Forces,
 }
 
 /// Why a glued run cannot go on.
@@ -151,6 +165,8 @@ pub enum GlueError {
         joint: String,
         /// Its gap.
         gap: f64,
+        /// Of waveform relaxation: what it is among, and by what one more iterate multiplied the residual.
+        relaxed: Option<(Relaxed, f64)>,
     },
     /// The assembly, the options or a checkpoint do not fit.
     Unfit(String),
@@ -168,7 +184,22 @@ impl fmt::Display for GlueError {
                      help: the ports of two parts must meet: compare their places (and velocities) in both models"
                 )
             }
-            GlueError::Diverged { t, length, joint, gap } => write!(
+            GlueError::Diverged { t, length, joint, gap, relaxed: Some((across, factor)) } => {
+                let remedy = match across {
+                    Relaxed::Joints => {
+                        "no window is short enough for a joint between parts of like inertia: use --coupling stabilized, which \
+                         knows how both parts answer, or a bushing in place of the joint"
+                    }
+                    Relaxed::Forces => "use a shorter window, or --coupling stabilized, which has no such limit",
+                };
+                let open = if gap.is_finite() { format!(", {joint} is open by {gap:.3e} m") } else { String::new() };
+                write!(
+                    f,
+                    "waveform relaxation does not converge in the window of {length:.3e} s from t = {t:.9} s: the last iterate \
+                     multiplied its residual by {factor:.3}{open}\nhelp: {remedy}"
+                )
+            }
+            GlueError::Diverged { t, length, joint, gap, relaxed: None } => write!(
                 f,
                 "the loads between the parts did not converge in the window of {length:.3e} s from t = {t:.9} s: \
                  {joint} stays open by {gap:.3e} m\nhelp: use a shorter window"

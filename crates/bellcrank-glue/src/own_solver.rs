@@ -1,8 +1,8 @@
 //! A part that keeps its own method and its own steps inside a window, and tells nothing but how its ports moved.
 
 use crate::part_system::{PartState, PartSystem};
-use crate::port::{Motion, WIDTH, displacement, responses, twist, twists};
-use crate::subdomain::{Admittance, Description, PartError, Response, Subdomain, Window};
+use crate::port::{PortMotion, WIDTH, displacement, responses, twist, twists};
+use crate::subdomain::{Admittance, Description, PartError, PartResponse, Subdomain, Window};
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::dynamics::{Break, Channel};
@@ -40,7 +40,7 @@ impl OwnSolver {
         state: Option<&State>,
         options: Options,
     ) -> Result<OwnSolver, PartError> {
-        let part = PartSystem::new(name, model, ports, false);
+        let part = PartSystem::new(name, model, ports, false)?;
         let dynamics: Arc<dyn Dynamics> = part.system.clone();
         let mut committed = State::default();
         part.start(state)?.store(&mut committed);
@@ -75,10 +75,10 @@ impl OwnSolver {
         Ok(())
     }
 
-    fn response(&mut self, state: &State) -> Result<Response, PartError> {
+    fn response(&mut self, state: &State) -> Result<PartResponse, PartError> {
         let point = self.complete(state)?;
         let ports = self.part.ports.iter().map(|p| p.motion(&self.part.system, &point, &self.w)).collect();
-        Ok(Response { ports, admittance: None, error: 0.0, rough: false })
+        Ok(PartResponse { ports, admittance: None, error: 0.0, rough: false })
     }
 
     /// Crosses a window from the committed state with the loads held.
@@ -117,7 +117,7 @@ impl OwnSolver {
 
     /// How the motion at the end of a window follows the held loads, by differences: the window is crossed once more for
     /// every load, which costs no exchange here.
-    fn admittance(&mut self, window: &Window, loads: &[f64], at: &[Motion]) -> Result<Admittance, PartError> {
+    fn admittance(&mut self, window: &Window, loads: &[f64], at: &[PortMotion]) -> Result<Admittance, PartError> {
         let n = loads.len();
         let size = DIFFERENCE * (1.0 + loads.iter().fold(0.0f64, |m, x| m.max(x.abs())));
         let acts: &[usize] = if self.part.description.space == Space::Plane { &[0, 1, 5] } else { &[0, 1, 2, 3, 4, 5] };
@@ -140,7 +140,7 @@ impl Subdomain for OwnSolver {
         &self.part.description
     }
 
-    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
+    fn begin(&mut self, loads: &[f64]) -> Result<PartResponse, PartError> {
         self.part.push(loads)?;
         let state = self.state.committed.clone();
         let mut response = self.response(&state)?;
@@ -150,7 +150,13 @@ impl Subdomain for OwnSolver {
         Ok(response)
     }
 
-    fn attempt(&mut self, window: &Window, loads: &[f64], _: &[f64], admittance: bool) -> Result<Response, PartError> {
+    fn attempt(
+        &mut self,
+        window: &Window,
+        loads: &[f64],
+        _: &[f64],
+        admittance: bool,
+    ) -> Result<PartResponse, PartError> {
         let reached = self.cross(window, loads)?;
         let mut response = self.response(&reached)?;
         if admittance {

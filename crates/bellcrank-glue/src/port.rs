@@ -16,7 +16,7 @@ pub const WIDTH: usize = 6;
 
 /// Where a port is and how it moves, in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Motion {
+pub struct PortMotion {
     /// The origin of its frame.
     pub place: Vec3,
     /// The rotation of its frame, frame to world.
@@ -31,21 +31,21 @@ pub struct Motion {
     pub spin_rate: Vec3,
 }
 
-impl Motion {
+impl PortMotion {
     /// That of a frame, with the accelerations of its origin and of its axes.
-    pub fn of(frame: &Frame, (acceleration, spin_rate): (Vec3, Vec3)) -> Motion {
+    pub fn of(frame: &Frame, (acceleration, spin_rate): (Vec3, Vec3)) -> PortMotion {
         let rotation = Quat::from_matrix(&frame.r);
-        Motion { place: frame.p, rotation, velocity: frame.v, spin: frame.w, acceleration, spin_rate }
+        PortMotion { place: frame.p, rotation, velocity: frame.v, spin: frame.w, acceleration, spin_rate }
     }
 
     /// Where it will be a time h later, if accelerations go on changing as they did in the time `passed` since another
     /// motion.
-    pub fn after(&self, h: f64, before: &Motion, passed: f64) -> Motion {
+    pub fn after(&self, h: f64, before: &PortMotion, passed: f64) -> PortMotion {
         let r = h / passed;
         let step = |now: Vec3, then: Vec3| (now - then) * r;
         let (jump, twist) = (step(self.acceleration, before.acceleration), step(self.spin_rate, before.spin_rate));
         let turn = (self.spin + (self.spin_rate + twist * (1.0 / 3.0)) * (0.5 * h)) * h;
-        Motion {
+        PortMotion {
             place: self.place + (self.velocity + (self.acceleration + jump * (1.0 / 3.0)) * (0.5 * h)) * h,
             rotation: Quat::exp(turn).then(self.rotation),
             velocity: self.velocity + (self.acceleration + jump * 0.5) * h,
@@ -122,8 +122,8 @@ impl Port {
     }
 
     /// How it moves at a realized point.
-    pub fn motion(&self, system: &System, at: &Point, w: &Workspace) -> Motion {
-        Motion::of(&system.look(&self.end, w, &at.v), system.twist_rate(&self.end, at, w))
+    pub fn motion(&self, system: &System, at: &Point, w: &Workspace) -> PortMotion {
+        PortMotion::of(&system.look(&self.end, w, &at.v), system.twist_rate(&self.end, at, w))
     }
 
     /// The twist of the port under some velocities, or its displacement under a displacement.
@@ -174,18 +174,18 @@ pub fn responses(kkt: &mut Kkt, b: &Matrix) -> Result<Matrix, LinearError> {
 }
 
 /// The difference of two motions of all ports at one level.
-pub(crate) fn difference(a: &[Motion], b: &[Motion], level: fn(&Motion) -> (Vec3, Vec3)) -> Vec<f64> {
+pub(crate) fn difference(a: &[PortMotion], b: &[PortMotion], level: fn(&PortMotion) -> (Vec3, Vec3)) -> Vec<f64> {
     let pairs = a.iter().zip(b).map(|(a, b)| (level(a), level(b)));
     pairs.flat_map(|(a, b)| [a.0 - b.0, a.1 - b.1]).flat_map(|x| x.0).collect()
 }
 
 /// The difference of the twists of all ports.
-pub(crate) fn twist(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+pub(crate) fn twist(a: &[PortMotion], b: &[PortMotion]) -> Vec<f64> {
     difference(a, b, |m| (m.velocity, m.spin))
 }
 
 /// The displacement between two motions of all ports.
-pub(crate) fn displacement(a: &[Motion], b: &[Motion]) -> Vec<f64> {
+pub(crate) fn displacement(a: &[PortMotion], b: &[PortMotion]) -> Vec<f64> {
     let pairs = a.iter().zip(b);
     pairs
         .flat_map(|(a, b)| [a.place - b.place, a.rotation.then(b.rotation.conjugate()).log()])

@@ -108,7 +108,7 @@ impl GluedSimulation {
         };
         let sampling = Sampling { start: 0.0, distance: self.sample, until: self.until, next: 1 };
         let width = 1 + header.channels.len();
-        let mut frames = Frames { out, progress, file, waiting: Vec::new(), recorded: 0, width, sampling };
+        let mut frames = PendingFrames { out, progress, file, waiting: Vec::new(), recorded: 0, width, sampling };
         match note {
             Some(note) => {
                 frames.replay(&note)?;
@@ -159,7 +159,7 @@ impl Sampling {
 }
 
 /// Frames on their way to the recorder: with checkpoints, those since the last one can still be taken back.
-struct Frames<'a> {
+struct PendingFrames<'a> {
     out: &'a mut dyn Recorder,
     progress: &'a mut dyn GluedProgress,
     /// The frames of the run so far, for whoever resumes it; none without checkpoints.
@@ -177,7 +177,7 @@ fn broken(e: io::Error) -> GlueError {
     GlueError::Unfit(format!("cannot write results: {e}"))
 }
 
-impl Frames<'_> {
+impl PendingFrames<'_> {
     fn observe(&mut self, run: &mut Coordinator) -> Result<(), GlueError> {
         self.waiting.push(run.time());
         self.waiting.extend(run.observe()?);
@@ -220,7 +220,7 @@ impl Frames<'_> {
     }
 }
 
-impl Watch for Frames<'_> {
+impl Watch for PendingFrames<'_> {
     fn window(&mut self, run: &mut Coordinator) -> Result<(), GlueError> {
         if self.sampling.is_due(run.time()) {
             self.observe(run)?;

@@ -1,6 +1,6 @@
 //! What the coordinator sees of a part: nothing but its ports.
 
-use crate::port::Motion;
+use crate::port::PortMotion;
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::{Break, Channel};
 use bellcrank_model::model::Space;
@@ -63,9 +63,9 @@ impl Admittance {
 
 /// The answer of a part.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Response {
+pub struct PartResponse {
     /// The motion of each port.
-    pub ports: Vec<Motion>,
+    pub ports: Vec<PortMotion>,
     /// How the motion follows the loads, if it was asked for and the part knows.
     pub admittance: Option<Admittance>,
     /// The estimated error of the window, as a fraction of the machine's size; zero if the part controls its own errors.
@@ -128,7 +128,7 @@ pub trait Subdomain: Send {
     /// The motion at the committed time under these loads (six numbers per port, in the world), with
     /// ∂(acceleration)/∂(load) = B M̂⁻¹Bᵀ, condensed over the part's own constraints, as the `place` of an
     /// admittance if the part can tell it.
-    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError>;
+    fn begin(&mut self, loads: &[f64]) -> Result<PartResponse, PartError>;
 
     /// Tries a window. In step, the loads act at its end, and the shifts σ move positions: T q̇ = v + M̂⁻¹Bᵀσ.
     /// With a solver of its own, a part holds the loads over the window and has no shifts.
@@ -138,7 +138,7 @@ pub trait Subdomain: Send {
         loads: &[f64],
         shifts: &[f64],
         admittance: bool,
-    ) -> Result<Response, PartError>;
+    ) -> Result<PartResponse, PartError>;
 
     /// The time that a window of some length from the committed time must not pass: the end of the run, or the next breakpoint of a
     /// function of time in the part. Parts elsewhere do not tell theirs.

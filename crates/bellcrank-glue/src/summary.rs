@@ -1,7 +1,7 @@
 //! The summary of a glued run, as plain data.
 
 use crate::coordinator::Coordinator;
-use crate::options::{GluedRunError, Levels, Report};
+use crate::options::{GlueReport, GluedRunError, Levels};
 use serde::{Serialize, Serializer};
 
 /// How a glued run ended, and what it took.
@@ -18,7 +18,7 @@ pub struct GluedSummary {
     pub parts: Vec<PartSummary>,
     /// Counts and residuals.
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: ExchangeCounts,
     /// The joints whose reactions are not unique: between parts, those of least size are taken.
     pub reactions_not_unique: Vec<String>,
     /// The reason of a failure.
@@ -28,7 +28,7 @@ pub struct GluedSummary {
 
 /// Counts of windows and exchanges, and the residuals of the interface.
 #[derive(Clone, Debug, Serialize)]
-pub struct Counts {
+pub struct ExchangeCounts {
     /// Committed windows.
     pub windows: usize,
     /// Windows that were rejected because of their error.
@@ -112,7 +112,7 @@ pub struct NetworkSummary {
 impl GluedSummary {
     /// The present state of a run.
     pub fn of(run: &Coordinator, model: &str, status: GluedStatus) -> GluedSummary {
-        let Report { windows, rejected, exchanges, most, admittances, recoveries, residuals, seconds, not_unique } =
+        let GlueReport { windows, rejected, exchanges, most, admittances, recoveries, residuals, seconds, not_unique } =
             run.report().clone();
         let part = |part: &dyn crate::Subdomain, seconds: f64| {
             let d = part.description();
@@ -145,7 +145,7 @@ impl GluedSummary {
             status,
             t: run.time(),
             parts: run.all_parts().iter().zip(seconds).map(|(p, seconds)| part(&**p, seconds)).collect(),
-            counts: Counts {
+            counts: ExchangeCounts {
                 windows,
                 rejected,
                 exchanges,

@@ -3,8 +3,8 @@
 mod machines;
 
 use bellcrank_glue::{
-    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, PartModel, Response, Solver, Subdomain, Window,
-    cut, read_assembly,
+    Coordinator, Coupling, Description, GlueOptions, Levels, PartError, PartModel, PartResponse, Solver, Subdomain,
+    Window, cut, read_assembly,
 };
 use bellcrank_model::Dynamics;
 use bellcrank_model::dynamics::Channel;
@@ -208,11 +208,11 @@ impl Subdomain for Mute {
     fn description(&self) -> &Description {
         self.0.description()
     }
-    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
-        self.0.begin(loads).map(|r| Response { admittance: None, ..r })
+    fn begin(&mut self, loads: &[f64]) -> Result<PartResponse, PartError> {
+        self.0.begin(loads).map(|r| PartResponse { admittance: None, ..r })
     }
-    fn attempt(&mut self, window: &Window, loads: &[f64], shifts: &[f64], _: bool) -> Result<Response, PartError> {
-        self.0.attempt(window, loads, shifts, false).map(|r| Response { admittance: None, ..r })
+    fn attempt(&mut self, window: &Window, loads: &[f64], shifts: &[f64], _: bool) -> Result<PartResponse, PartError> {
+        self.0.attempt(window, loads, shifts, false).map(|r| PartResponse { admittance: None, ..r })
     }
     fn commit(&mut self) -> Result<(), PartError> {
         self.0.commit()

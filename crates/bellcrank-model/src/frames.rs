@@ -4,6 +4,7 @@
 //! frame, a load is a force and a torque. How a frame moves with the coordinates of its body (rigid, planar, a rod, a
 //! point) is up to `bodies/`.
 
+use arrayvec::ArrayVec;
 use bellcrank_math::{Mat3, Vec3};
 
 /// The most frames of one element: those of two joints, for a gear or a controller.
@@ -37,6 +38,11 @@ impl Attachment {
     pub fn new(point: Vec3, axes: Mat3) -> Attachment {
         Attachment { point, axes, node: LATER }
     }
+}
+
+/// The angle of axes in the plane against those they are given in: from −π to π, and exactly zero for none.
+pub fn angle_of(axes: &Mat3) -> f64 {
+    axes.0[1][0].atan2(axes.0[0][0])
 }
 
 /// A frame on a body, seen from the world.
@@ -97,40 +103,44 @@ impl Covector {
 pub type Row = [Covector; MAX_ENDS];
 
 /// ∂(loads on the ends)/∂(displacements or twists of the ends), in 3×3 parts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Stiffness {
-    /// `part[i][j]`: load on end i by end j; rows (force, torque), columns (translation, rotation).
-    part: [[[[Mat3; 2]; 2]; MAX_ENDS]; MAX_ENDS],
-    touched: [[bool; MAX_ENDS]; MAX_ENDS],
+    /// The parts that something was added to. All of them would be 4.6 kB to clear, and most elements have two ends.
+    parts: ArrayVec<Part, { MAX_ENDS * MAX_ENDS }>,
+    /// `place[i][j]`: one more than the place of the load on end i by end j among the parts; zero where there is none.
+    place: [[u8; MAX_ENDS]; MAX_ENDS],
 }
+
+/// Rows (force, torque), columns (translation, rotation).
+type Part = [[Mat3; 2]; 2];
 
 /// The translational half of a load or a displacement.
 pub const LIN: usize = 0;
 /// The rotational half of a load or a displacement.
 pub const ANG: usize = 1;
 
-impl Default for Stiffness {
-    #[inline]
-    fn default() -> Stiffness {
-        Stiffness { part: [[[[Mat3::ZERO; 2]; 2]; MAX_ENDS]; MAX_ENDS], touched: [[false; MAX_ENDS]; MAX_ENDS] }
-    }
-}
-
 impl Stiffness {
     /// Sets everything to zero.
     #[inline]
     pub fn clear(&mut self) {
-        self.touched = [[false; MAX_ENDS]; MAX_ENDS];
+        self.parts.clear();
+        self.place = Default::default();
     }
 
     /// Adds to the load (`LIN` force or `ANG` torque) on end `i` by the motion of end `j`.
     #[inline]
     pub fn add(&mut self, i: usize, load: usize, j: usize, motion: usize, m: Mat3) {
-        if !self.touched[i][j] {
-            self.touched[i][j] = true;
-            self.part[i][j] = [[Mat3::ZERO; 2]; 2];
+        if self.place[i][j] == 0 {
+            self.parts.push([[Mat3::ZERO; 2]; 2]);
+            self.place[i][j] = self.parts.len() as u8;
         }
-        self.part[i][j][load][motion] += m;
+        self.parts[self.place[i][j] as usize - 1][load][motion] += m;
+    }
+
+    /// The part (i, j), or `None` where nothing was added.
+    #[inline]
+    fn part(&self, i: usize, j: usize) -> Option<&Part> {
+        self.parts.get((self.place[i][j] as usize).wrapping_sub(1))
     }
 
     /// Adds a form on the motion of end `j`, times a load on end `i`: the outer product of both.
@@ -147,8 +157,8 @@ impl Stiffness {
     #[inline]
     pub fn add_scaled(&mut self, c: f64, other: &Stiffness, first: usize) {
         for i in 0..MAX_ENDS - first {
-            for j in (0..MAX_ENDS - first).filter(|&j| other.touched[i][j]) {
-                for (load, part) in other.part[i][j].iter().enumerate() {
+            for j in 0..MAX_ENDS - first {
+                for (load, part) in other.part(i, j).into_iter().flatten().enumerate() {
                     (0..2).for_each(|motion| self.add(first + i, load, first + j, motion, part[motion] * c));
                 }
             }
@@ -158,8 +168,8 @@ impl Stiffness {
     /// Row `r` (0–2 force, 3–5 torque) of the part (i, j), or `None` where nothing was added.
     #[inline]
     pub fn row(&self, i: usize, j: usize, r: usize) -> Option<Covector> {
-        self.touched[i][j].then(|| {
-            let [lin, ang] = &self.part[i][j][r / 3];
+        self.part(i, j).map(|part| {
+            let [lin, ang] = &part[r / 3];
             Covector::new(lin.row(r % 3), ang.row(r % 3))
         })
     }
@@ -171,8 +181,7 @@ impl Stiffness {
         let mut row = Row::default();
         for (i, end) in ends.iter().enumerate() {
             for (j, form) in row.iter_mut().enumerate().take(ends.len()) {
-                if self.touched[i][j] {
-                    let k = &self.part[i][j];
+                if let Some(k) = self.part(i, j) {
                     form.lin += k[LIN][LIN].transpose_times(end.v) + k[ANG][LIN].transpose_times(end.w);
                     form.ang += k[LIN][ANG].transpose_times(end.v) + k[ANG][ANG].transpose_times(end.w);
                 }
@@ -184,7 +193,7 @@ impl Stiffness {
     /// Whether anything was added to the part (i, j).
     #[inline]
     pub fn has(&self, i: usize, j: usize) -> bool {
-        self.touched[i][j]
+        self.place[i][j] > 0
     }
 }
 

@@ -6,9 +6,9 @@ use crate::file::{Field, expression};
 use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
-    ANGLES, BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INPUT, JOINT, JOINT_ON_JOINT,
-    JOINT_ON_JOINTS, JOINT_ON_ONE, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE, TABLE, TURN, VISUAL,
-    force_fields, joint_fields,
+    ANGLES, BODY, FMU, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INCLUDE, INPUT, JOINT,
+    JOINT_ON_JOINT, JOINT_ON_JOINTS, JOINT_ON_ONE, MARKER, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE,
+    TABLE, TURN, VISUAL, force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
@@ -38,6 +38,8 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "model": object_schema(&[MODEL]),
             "parameter": named("Numbers or expressions of other parameters", json!({ "anyOf": [{ "type": ["number", "string"] }, object_schema(&[PARAMETER])] })),
             "input": named("Numbers that can be set during a run", object_schema(&[INPUT, REPEAT])),
+            "include": named("Other model files as parts", object_schema(&[INCLUDE, REPEAT])),
+            "marker": named("Named frames on bodies", object_schema(&[MARKER, REPEAT])),
             "body": named("Bodies", object_schema(&[BODY, REPEAT])),
             "joint": named("Joints", kinds(joint_kinds)),
             "force": named("Forces", kinds(force_kinds)),
@@ -45,11 +47,12 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "table": named("Functions by a grid of values, which expressions call", object_schema(&[TABLE])),
             "state": named("First-order states of your own", object_schema(&[STATE, REPEAT])),
             "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT, REPEAT])),
+            "fmu": named("FMUs of other tools", object_schema(&[FMU])),
             "visual": named("What bodies look like", object_schema(&[VISUAL, REPEAT])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START, REPEAT])),
             "solve": object_schema(&[solve]),
         },
-        "required": ["body"],
+        "anyOf": [{ "required": ["body"] }, { "required": ["include"] }],
         "additionalProperties": false,
     })
 }
@@ -100,8 +103,8 @@ fn values(out: &mut String) {
     section(
         "`[table.NAME]`",
         "A function of one or two variables by a grid of values. Expressions call it: `map(pin.rate, current)`. It \
-         is once differentiable, and exact for polynomials of degree two; beyond the grid it keeps the value at the \
-         edge.",
+         is once differentiable, and exact for polynomials of degree two; steps and pulses between distant points do \
+         not overshoot. Beyond the grid it keeps the value at the edge.",
         &[TABLE],
     );
     section(
@@ -113,11 +116,19 @@ fn values(out: &mut String) {
     );
     section(
         "`repeat`",
-        "Bodies, joints, forces, probes, states, inputs, outputs, visuals and starts may stand for many: \
+        "Bodies, joints, forces, probes, markers, parts, states, inputs, outputs, visuals and starts may stand for many: \
          `[body.\"link{i}\"]` with `repeat = 40` are 40 bodies, link1 to link40. Every `{…}` in the name and in the \
          texts of the entry is a whole number, computed from `i` = 1, 2, … and parameters; `repeat = [30, 20]` also \
          has `j`. A name without braces gets the index appended.",
         &[REPEAT],
+    );
+    section(
+        "`[include.NAME]`",
+        "Another model file as a part. Its bodies, joints, forces, probes, markers, inputs, outputs, states, tables, parameters, \
+         visuals and starts come in under the names `NAME.…`, also in expressions; `[solve]`, `name` and `gravity` of the part do not. \
+         A part is read in its own coordinates, and its laws see these; channels and outputs are those of the world. In a mirror, \
+         turns of joints in the plane, and those of cylindrical joints and screws, change their signs.",
+        &[INCLUDE],
     );
     section("`[body.NAME]`", "A body. `ground` is the fixed world.", &[BODY]);
     section(
@@ -172,6 +183,13 @@ fn others(out: &mut String, solve: &'static [Field]) {
         &[PROBE],
     );
     section(
+        "`[marker.NAME]`",
+        "A named frame on a body. Joints, forces and probes name it in place of a body, and need no `at` and no `axis` then: its point is \
+         theirs, its z axis the `axis` (in the plane its x axis that of a slide) and its x axis `axis2`. Between two markers a joint \
+         makes their frames meet.",
+        &[MARKER],
+    );
+    section(
         "`[state.NAME]`",
         "A first-order state of your own, such as a pressure, a current or the memory of a controller: its rate is an expression of the \
          state, and expressions of the state know it by its name. It is recorded under its name.",
@@ -193,6 +211,14 @@ fn others(out: &mut String, solve: &'static [Field]) {
          unit = \"rad\" }`. All channels may be used, whether they are recorded or not (docs/channels.md). The \
          summary has its largest, smallest and last value, mean and root mean square.",
         &[OUTPUT],
+    );
+    section(
+        "`[fmu.NAME]`",
+        "An FMU of another tool that runs beside the model, in a process of its own. At every multiple of `step` it is \
+         given the values of `inputs = { speed = \"pin.rate\" }` and tells its outputs, which loads, drives of a rate \
+         and controllers use by name (`motor.torque`); they are constant until the next exchange, and recorded under \
+         that name. Runs land on the exchanges.",
+        &[FMU],
     );
     section(
         "`[visual.NAME]`",

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! A body with a `mesh` has its corners, nine single-precision numbers for a triangle, as base64.
-//! `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
+//! `axis` is there where the element has one, `path` (points of a curve on the first body) where it follows one, `load` (at time zero) where a force acts on one body.
 //!
 //! A flexible body (kind `flexible`) has the positions of its nodes, and how each modal coordinate moves them: node k is at
 //! `nodes[k]` + Σ (value of `modes[i].channel`) · `modes[i].shape[k]` in the body's frame, which `rod.x …` moves. With
@@ -91,9 +91,9 @@ pub struct Scene {
     /// The bodies.
     pub bodies: Vec<SceneBody>,
     /// The joints.
-    pub joints: Vec<Element>,
+    pub joints: Vec<SceneElement>,
     /// The forces.
-    pub forces: Vec<Element>,
+    pub forces: Vec<SceneElement>,
     /// The probes.
     pub probes: Vec<SceneProbe>,
 }
@@ -183,7 +183,7 @@ pub type Bend = Option<Vec<Triple>>;
 /// A joint or a force as it is drawn.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
 #[serde(default)]
-pub struct Element {
+pub struct SceneElement {
     /// The user's name.
     pub name: String,
     /// Its kind in the catalog.
@@ -198,6 +198,9 @@ pub struct Element {
     /// Its axis in the frame of each end, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<Vec<Triple>>,
+    /// Points of the curve that it follows, in the frame of the first body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<Triple>>,
     /// The coordinates of a joint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motions: Option<Vec<Cow<'static, str>>>,
@@ -349,15 +352,21 @@ fn probe(p: &Probe, model: &Model) -> SceneProbe {
     SceneProbe { name: p.name.clone(), body: p.end.body, on: p.end.on.point.into(), bend }
 }
 
-fn element(name: &str, kind: &'static str, ends: &[End], model: &Model) -> Element {
-    Element {
+fn element(name: &str, kind: &'static str, ends: &[End], model: &Model) -> SceneElement {
+    SceneElement {
         name: name.to_string(),
         kind: kind.into(),
         between: ends.iter().map(|e| e.body).collect(),
         on: triples(ends.iter().map(|e| e.on.point)),
         bend: bends(ends, model),
-        ..Element::default()
+        ..SceneElement::default()
     }
+}
+
+/// A curve of the first frame, in the frame of its body.
+fn path(ends: &[End], curve: Vec<Vec3>) -> Option<Vec<Triple>> {
+    let first = ends.first().filter(|_| !curve.is_empty())?;
+    Some(triples(curve.into_iter().map(|p| first.on.point + first.on.axes * p)))
 }
 
 /// Axis `i` of the frame of every end.
@@ -365,7 +374,7 @@ fn axes(ends: &[End], i: usize) -> Option<Vec<Triple>> {
     Some(triples(ends.iter().map(|e| e.on.axes.column(i))))
 }
 
-fn joint(j: &JointEntry, model: &Model) -> Element {
+fn joint(j: &JointEntry, model: &Model) -> SceneElement {
     let space = model.space;
     let mut out = element(&j.name, j.kind, &j.ends, model);
     let place = joints::CATALOG.iter().find(|k| k.name == j.kind).map(|k| k.place);
@@ -376,12 +385,13 @@ fn joint(j: &JointEntry, model: &Model) -> Element {
             _ => out.axis = axes(&j.ends, joints::Z),
         }
     }
+    out.path = path(&j.ends, j.joint.outline());
     let motions = joints::names(&j.joint.motions(space));
     out.motions = Some(motions.iter().map(|[coordinate, _]| (*coordinate).into()).collect());
     out
 }
 
-fn force(f: &ForceEntry, model: &Model) -> Element {
+fn force(f: &ForceEntry, model: &Model) -> SceneElement {
     let mut out = element(&f.name, f.kind, &f.ends, model);
     let at: Vec<Frame> = f.ends.iter().map(|e| start(e, model)).collect();
     let inputs: Vec<f64> = model.inputs.iter().map(|input| input.start).collect();
@@ -392,6 +402,7 @@ fn force(f: &ForceEntry, model: &Model) -> Element {
             out.load = Some(SceneLoad { force: load[0].lin.into(), torque: load[0].ang.into() });
         }
         ends => {
+            out.path = path(&f.ends, f.force.outline());
             if ends == Some(forces::Ends::Turning) {
                 out.axis = axes(&f.ends, joints::Z);
             }

@@ -1,8 +1,9 @@
 //! Functions of one or two variables by a grid of values: bicubic patches with slopes from parabolas.
 //!
 //! Between the lines of the grid f is a bicubic Hermite patch. Slopes at a node are those of the parabola through it and its
-//! neighbours, so that f is once differentiable everywhere, and exact for polynomials of degree two in either variable. Beyond the
-//! grid f stays what it is at its edge.
+//! neighbours, so that f is once differentiable everywhere, and exact for polynomials of degree two in either variable. Where the grid is
+//! so uneven that such a parabola would lead far beyond the values (a step or a pulse between distant points), slopes are limited so that
+//! f stays between neighbouring values. Beyond the grid f stays what it is at its edge.
 
 /// A function z = f(x, y), or z = f(x) where the grid has no second direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +13,8 @@ pub struct Surface {
     /// f, f_x, f_y and f_xy at the nodes, by rows of y.
     nodes: Vec<[f64; 4]>,
     bounds: [f64; 2],
+    /// The values of x at which a function of one variable bends sharply, for its size.
+    corners: Vec<f64>,
 }
 
 /// The value of a function of two variables, and its derivatives.
@@ -56,8 +59,9 @@ impl Surface {
                 nodes[j * n + i][3] = slope(x, i, |k| nodes[j * n + k][2]);
             }
         }
-        let mut surface = Surface { x: x.to_vec(), y: y.to_vec(), nodes, bounds: [0.0; 2] };
-        surface.bounds = surface.find_bounds();
+        let mut surface = Surface { x: x.to_vec(), y: y.to_vec(), nodes, bounds: [0.0; 2], corners: Vec::new() };
+        surface.bounds = surface.find_bounds([f64::NEG_INFINITY, f64::INFINITY]);
+        surface.corners = surface.find_corners();
         Ok(surface)
     }
 
@@ -66,9 +70,48 @@ impl Surface {
         if self.y.is_empty() { 1 } else { 2 }
     }
 
-    /// Its least and its greatest value, or a little beyond.
-    pub fn bounds(&self) -> [f64; 2] {
-        self.bounds
+    /// Its least and its greatest value between two values of its first variable, or a little beyond.
+    pub fn bounds_over(&self, x: [f64; 2]) -> [f64; 2] {
+        let everywhere = !(x[0] > self.x[0] || x[1] < self.x[self.x.len() - 1]);
+        if everywhere { self.bounds } else { self.find_bounds(x) }
+    }
+
+    /// Whether a function of one variable has corners.
+    pub fn bends(&self) -> bool {
+        !self.corners.is_empty()
+    }
+
+    /// How many corners lie at or before a stretch of x, if none lies within it.
+    pub fn stretch(&self, from: f64, to: f64) -> Option<usize> {
+        let before = |x: f64| self.corners.partition_point(|corner| *corner <= x);
+        (before(from) == before(to)).then(|| before(from))
+    }
+
+    /// The nodes of a function of one variable at which it bends by so much that a cell beside them shows it: a step may pass over what is
+    /// between them.
+    fn find_corners(&self) -> Vec<f64> {
+        let n = self.x.len();
+        if self.arity() > 1 {
+            return Vec::new();
+        }
+        let range = self.nodes.iter().fold(f64::NEG_INFINITY, |m, f| m.max(f[0]))
+            - self.nodes.iter().fold(f64::INFINITY, |m, f| m.min(f[0]));
+        let second = |cell: usize, end: usize| -> f64 {
+            let h = self.x[cell + 1] - self.x[cell];
+            let weights = basis(Some(end as f64), h);
+            let [a, b] = [self.nodes[cell], self.nodes[cell + 1]];
+            weights[0][2] * a[0] + weights[1][2] * b[0] + weights[2][2] * a[1] + weights[3][2] * b[1]
+        };
+        let is_corner = |i: &usize| {
+            let before = if *i > 0 { second(i - 1, 1) } else { 0.0 };
+            let behind = if i + 1 < n { second(*i, 0) } else { 0.0 };
+            let beside = [i.checked_sub(1), (i + 1 < n).then_some(*i)].into_iter().flatten();
+            let h = beside.map(|cell| self.x[cell + 1] - self.x[cell]).fold(f64::INFINITY, f64::min);
+            // at the ends of the grid it also stops to slope
+            let kink = if *i == 0 || i + 1 == n { self.nodes[*i][1].abs() * h } else { 0.0 };
+            before.abs().max(behind.abs()) * h * h > CORNER * range || kink > 1e-9 * range
+        };
+        (0..n).filter(is_corner).map(|i| self.x[i]).collect()
     }
 
     /// f and its derivatives.
@@ -100,11 +143,14 @@ impl Surface {
         out
     }
 
-    /// A patch lies within the hull of its Bernstein coefficients.
-    fn find_bounds(&self) -> [f64; 2] {
+    /// A patch lies within the hull of its Bernstein coefficients; of the patches that touch a stretch of x.
+    fn find_bounds(&self, [from, to]: [f64; 2]) -> [f64; 2] {
         let n = self.x.len();
         let mut bounds = [f64::INFINITY, f64::NEG_INFINITY];
-        for (k, [f, fx, fy, fxy]) in self.nodes.iter().enumerate() {
+        // the nodes of the cells that hold both ends, and all between
+        let (first, last) = (cell(&self.x, from).0, cell(&self.x, to).0 + 1);
+        let nodes = self.nodes.iter().enumerate().filter(|(k, _)| (first..=last).contains(&(k % n)));
+        for (k, [f, fx, fy, fxy]) in nodes {
             let steps = |line: &[f64], i: usize| -> Vec<f64> {
                 let before = i.checked_sub(1).map(|b| (line[b] - line[i]) / 3.0);
                 let after = line.get(i + 1).map(|a| (a - line[i]) / 3.0);
@@ -122,8 +168,41 @@ impl Surface {
     }
 }
 
-/// The slope at a node of the parabola through it and its neighbours, or through the three at an end.
+/// A curvature times the square of the cell beside it, as a part of the range of all values, that makes a corner of a node.
+const CORNER: f64 = 0.1;
+
+/// A curve may leave the range of three neighbouring values by this part of it, between them. On an equal grid a parabola never does.
+const OVERSHOOT: f64 = 0.25;
+
+/// How far a cubic with the slope s at one end of a cell leaves the values at its ends, if its chord is level: 4/27 s h.
+const SAG: f64 = 4.0 / 27.0;
+
+/// The slope at a node: of the parabola, or where that would lead too far the largest one up to it with which the cells beside the node
+/// keep between their values (|s| ≤ 3 |chord|) [Fritsch & Carlson 1980].
 fn slope(line: &[f64], i: usize, f: impl Fn(usize) -> f64) -> f64 {
+    let s = parabolic_slope(line, i, &f);
+    let n = line.len();
+    if n < 3 {
+        return s;
+    }
+    let k = i.clamp(1, n - 2);
+    let values = [f(k - 1), f(k), f(k + 1)];
+    let range = values.into_iter().fold(f64::NEG_INFINITY, f64::max) - values.into_iter().fold(f64::INFINITY, f64::min);
+    let cells = [i.checked_sub(1), (i + 1 < n).then_some(i)].into_iter().flatten();
+    // the slopes that keep each cell between its values
+    let (mut least, mut most, mut excess) = (f64::NEG_INFINITY, f64::INFINITY, 0.0f64);
+    for cell in cells {
+        let h = line[cell + 1] - line[cell];
+        let steep = 3.0 * (f(cell + 1) - f(cell)) / h;
+        let (lo, hi) = (steep.min(0.0), steep.max(0.0));
+        excess = excess.max(SAG * h * (s - s.max(lo).min(hi)).abs());
+        (least, most) = (least.max(lo), most.min(hi));
+    }
+    if excess <= OVERSHOOT * range { s } else { s.max(least).min(most) }
+}
+
+/// The slope at a node of the parabola through it and its neighbours, or through the three at an end.
+fn parabolic_slope(line: &[f64], i: usize, f: impl Fn(usize) -> f64) -> f64 {
     match line.len() {
         0 | 1 => 0.0,
         2 => (f(1) - f(0)) / (line[1] - line[0]),
@@ -204,13 +283,40 @@ mod tests {
                 assert!((at.second[0] - (plus.slope[0] - minus.slope[0]) / (2.0 * h)).abs() < 1e-3, "{at:?}");
                 assert!((at.second[1] - (plus.slope[1] - minus.slope[1]) / (2.0 * h)).abs() < 1e-3, "{at:?}");
             }
-            let [low, high] = s.bounds();
+            let [low, high] = s.bounds;
+            assert!(low <= at.value && at.value <= high);
+            let [low, high] = s.bounds_over([x - 0.05, x + 0.01]);
             assert!(low <= at.value && at.value <= high);
         }
     }
 
     fn d_of(s: &Surface, x: f64, y: f64, h: f64) -> (Local, Local) {
         (s.at(x + h, y), s.at(x - h, y))
+    }
+
+    #[test]
+    fn a_pulse_between_distant_points_stays_a_pulse() {
+        let x = [0.0, 99.5, 100.0, 100.5, 1000.0];
+        let s = Surface::new(&x, &[], &[vec![0.0, 0.0, 0.1, 0.0, 0.0]]).unwrap();
+        for k in 0..=20_000 {
+            let f = s.at(f64::from(k) * 0.05, 0.0).value;
+            assert!((0.0..=0.1).contains(&f), "{k}: {f}");
+        }
+        assert_eq!(s.bounds_over([0.0, 90.0]), [0.0, 0.0]);
+        assert_eq!((s.corners.as_slice(), s.stretch(0.0, 99.0), s.stretch(99.0, 100.0)), (&x[1..4], Some(0), None));
+        // many samples of a smooth function have none but the ends of the grid, where it stops
+        let fine: Vec<f64> = (0..500).map(|k| f64::from(k) * 0.02).collect();
+        let wave = Surface::new(&fine, &[], &[fine.iter().map(|x| x.sin()).collect()]).unwrap();
+        assert_eq!(wave.corners, [fine[0], fine[499]]);
+        // a step up and a step down
+        let s = Surface::new(&[0.0, 5.0, 5.001, 6.0, 6.001, 10.0], &[], &[vec![0.0, 0.0, 1.0, 1.0, 0.0, 0.0]]).unwrap();
+        assert!((0..=10_000).all(|k| (0.0..=1.0).contains(&s.at(f64::from(k) * 1e-3, 0.0).value)));
+        // in two variables, along both
+        let rows: Vec<Vec<f64>> = [0.0, 0.0, 1.0, 0.0].iter().map(|c| vec![0.0, 0.0, *c, 0.0]).collect();
+        let line = [0.0, 50.0, 51.0, 52.0];
+        let s = Surface::new(&line, &line, &rows).unwrap();
+        let [low, high] = s.bounds;
+        assert!(low > -0.2 && high < 1.5, "{low} {high}");
     }
 
     #[test]

@@ -96,6 +96,16 @@ fn every_joint_can_be_built_from_its_type() {
     );
     built.joint(joints::Drive::new("hinge").angle("0.3 * sin(t)"));
     built.joint(joints::DrivePoint::new("b", ["0.9 + t", "-0.3", "0.2"]));
+    let ellipse = || ["0.4*cos(s)", "0.3*sin(s)", "0.1*sin(2*s)"];
+    let at2 = [[0.5, 0.1, 0.2], [0.9, 0.1, 0.2]];
+    built.joint(joints::PointOnCurve::new(ab).at(at2).curve(ellipse()).range(["0", "2*pi"]).closed(true));
+    built.joint(
+        joints::Cam::new(ab)
+            .at(at2)
+            .points([[0.1, 0.0], [0.0, 0.1], [-0.1, 0.0], [0.0, -0.1]])
+            .closed(true)
+            .radius(0.02),
+    );
     let missing: Vec<&str> =
         bellcrank_model::joints::CATALOG.iter().map(|k| k.name).filter(|name| !built.0.contains(name)).collect();
     assert!(missing.is_empty(), "no sample of {missing:?}");
@@ -119,6 +129,10 @@ fn every_force_can_be_built_from_its_type() {
     built.force(forces::JointSpring::new("hinge").stiffness(3.0).damping(0.1).rest(0.2));
     built.force(forces::Stop::new("hinge").lower(-0.2).upper(0.1).stiffness(30.0));
     built.force(forces::Contact::new([GROUND, "b".into()]).normal([0.0, 0.0, 1.0]).radius(0.1).restitution(0.4));
+    let tyre = forces::Tyre::new([GROUND, "b".into()]).radius(0.3).stiffness(2e5).road("0.01*sin(x)");
+    built.force(tyre.friction(1.0).slip_stiffness([6e4, 5e4]).relaxation([0.2, 0.4]));
+    let rope = forces::Rope::new(["a", "ground", "b"], 1e4).at([[0.1, 0.2, 0.3], [0.0, 0.0, 2.0], [0.9, -0.3, 0.2]]);
+    built.force(rope.damping(0.1).friction(0.2));
     built.force(forces::JointActuator::new("slide", 2.0 * Scalar::time()).limits([-1.9, 2.0]));
     built.force(forces::Pid::new("hinge", "sin(t)").kp(10.0).ki(3.0).kd(2.0));
     let missing: Vec<&str> =

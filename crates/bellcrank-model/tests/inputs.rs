@@ -163,7 +163,7 @@ fn messages_about_inputs() {
         "[input.u]\n[force.f]\ntype = 'torsional-spring-damper'\nbetween = ['ground', 'a']\nstiffness = '2*u'",
         "[input.u]\n[joint.d]\ntype = 'drive'\njoint = 'pin'\nangle = 'u + t'",
         "[input.u]\n[joint.d]\ntype = 'drive-point'\nbody = 'a'\nposition = ['t', 'u']",
-        "[input.u]\n[probe.u]\nbody = 'a'\non = ['u', 0]",
+        "[input.u]\n[probe.q]\nbody = 'a'\non = ['u', 0]",
         "[input.e]\n[probe.p]\nbody = 'a'\non = ['e', 0]",
     ]
     .into_iter()

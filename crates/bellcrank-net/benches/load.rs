@@ -9,7 +9,9 @@ mod machines;
 
 use bellcrank_glue::{Coupling, Remote, Subdomain, Window};
 use bellcrank_net::server::runtime;
-use bellcrank_net::{AccessPolicy, Address, GrpcLink, Limits, RemotePart, RunRegistry, Server, StateFolder, Timeouts};
+use bellcrank_net::{
+    AccessPolicy, Address, GrpcLink, RemotePart, RunRegistry, Server, ServerLimits, StateFolder, Timeouts,
+};
 use machines::{FOUR_BAR, offer, part_models, solver, system, temporary};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -47,7 +49,7 @@ fn start(arguments: &[&str]) -> (Child, String) {
 fn serve() {
     let part = part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
     let states = Arc::new(StateFolder::new(temporary("states-under-load"), 256));
-    let registry = Arc::new(RunRegistry::new(offer(part), states, Limits::default()));
+    let registry = Arc::new(RunRegistry::new(offer(part), states, ServerLimits::default()));
     let runtime = runtime().expect("a runtime");
     runtime.block_on(async {
         let server = Server::bind("127.0.0.1:0".parse().expect("an address"), registry, AccessPolicy::default());

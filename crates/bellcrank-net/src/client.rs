@@ -73,7 +73,7 @@ pub enum Action {
 
 /// Counts of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct CallCounts {
     /// Requests that were answered.
     pub round_trips: u64,
     /// Requests that were repeated.
@@ -113,7 +113,7 @@ pub struct Client {
     welcome: Option<Welcome>,
     started: bool,
     /// Counts so far.
-    pub counts: Counts,
+    pub counts: CallCounts,
 }
 
 impl Client {
@@ -130,7 +130,7 @@ impl Client {
             pending: None,
             welcome: None,
             started: false,
-            counts: Counts::default(),
+            counts: CallCounts::default(),
         }
     }
 

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
@@ -87,11 +87,26 @@ pub(crate) struct Connection {
     guest: Arc<Guest>,
     idle: Duration,
     nap: Pin<Box<Sleep>>,
+    /// Told where the first bytes are those of TLS and there is none here; nobody once they came.
+    unread: Option<Log>,
 }
 
 impl Connection {
-    fn new(carrier: Carrier, guest: Arc<Guest>, idle: Duration) -> Connection {
-        Connection { carrier, guest, idle, nap: Box::pin(tokio::time::sleep(idle / 8)) }
+    fn new(carrier: Carrier, guest: Arc<Guest>, doors: &Doors) -> Connection {
+        let unread = matches!(carrier, Carrier::Open(_)).then(|| doors.log.clone());
+        Connection { carrier, guest, idle: doors.idle, nap: Box::pin(tokio::time::sleep(doors.idle / 8)), unread }
+    }
+
+    /// Looks at the first bytes: a coordinator that uses TLS is sent away.
+    fn meet(&mut self, first: &[u8]) -> io::Result<()> {
+        let (Some(byte), Carrier::Open(stream)) = (first.first(), &self.carrier) else { return Ok(()) };
+        if let Some(log) = self.unread.take().filter(|_| *byte == tls::HANDSHAKE_RECORD) {
+            log(&format!("{} was refused: {}", self.guest.address, tls::uses("coordinator")));
+            // what is not TLS tells the other end that there is none
+            let _ = stream.try_write(&tls::plain_farewell(""));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "TLS where there is none"));
+        }
+        Ok(())
     }
 
     /// Wakes up now and then; an error where the connection is to end.
@@ -126,7 +141,9 @@ macro_rules! carried {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
         match carried!(self, poll_read(cx, into)) {
+            Poll::Ready(Ok(())) if self.unread.is_some() => Poll::Ready(self.meet(&into.filled()[before..])),
             Poll::Ready(read) => Poll::Ready(read),
             Poll::Pending => self.poll_idle(cx).map(Err),
         }
@@ -210,11 +227,22 @@ impl Doors {
     /// A connection, with TLS if that is asked for; nothing if the other end has no right to it, which is told on both ends.
     async fn greet(&self, stream: TcpStream, guest: Arc<Guest>) -> Option<Connection> {
         let Some(config) = &self.tls else {
-            return Some(Connection::new(Carrier::Open(stream), guest, self.idle));
+            return Some(Connection::new(Carrier::Open(stream), guest, self));
         };
-        let handshake = TlsAcceptor::from(config.clone()).accept(stream).into_fallible();
+        let handshake = async {
+            let mut first = [0];
+            if stream.peek(&mut first).await.is_ok_and(|read| read > 0) && first[0] != tls::HANDSHAKE_RECORD {
+                let mut stream = stream;
+                let _ = stream.write_all(&tls::plain_farewell(tls::NEEDS_TLS)).await;
+                return Err((
+                    io::Error::other(rustls::Error::from(rustls::InvalidMessage::InvalidContentType)),
+                    stream,
+                ));
+            }
+            TlsAcceptor::from(config.clone()).accept(stream).into_fallible().await
+        };
         match tokio::time::timeout(HANDSHAKE.min(self.idle), handshake).await {
-            Ok(Ok(stream)) => Some(Connection::new(Carrier::Tls(Box::new(stream)), guest, self.idle)),
+            Ok(Ok(stream)) => Some(Connection::new(Carrier::Tls(Box::new(stream)), guest, self)),
             Ok(Err((e, stream))) => {
                 if let Some(why) = tls::in_words(&e, "coordinator") {
                     (self.log)(&escaped(&format!("{} was refused: {why}", guest.address)));

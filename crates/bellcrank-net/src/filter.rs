@@ -18,15 +18,15 @@ impl OnceFilter {
     }
 
     /// Decides about a request.
-    pub fn admit(&mut self, request: &Request) -> Verdict {
+    pub fn admit(&mut self, request: &Request) -> RequestVerdict {
         let sequence = request.sequence;
-        let say = |what| Verdict::Say(Reply { sequence, nanoseconds: 0, what: Some(what) });
+        let say = |what| RequestVerdict::Say(Reply { sequence, nanoseconds: 0, what: Some(what) });
         match (&self.reply, sequence == self.last) {
             (_, true) if self.busy => say(ReplyKind::Working(Working {})),
-            (Some(reply), true) => Verdict::Say(reply.clone()),
+            (Some(reply), true) => RequestVerdict::Say(reply.clone()),
             _ if self.last.checked_add(1) == Some(sequence) && !self.busy => {
                 (self.last, self.busy, self.reply) = (sequence, true, None);
-                Verdict::Work
+                RequestVerdict::Work
             }
             _ => {
                 let expected = self.last.saturating_add(!self.busy as u64);
@@ -54,7 +54,7 @@ impl OnceFilter {
 
 /// What to do with a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum RequestVerdict {
     /// It is new: work on it, and call [`OnceFilter::finish`].
     Work,
     /// It gets this reply.
@@ -71,19 +71,25 @@ mod tests {
         let mut filter = OnceFilter::default();
         let request = |sequence| Request { sequence, ..Request::default() };
         let done = |sequence| Reply { sequence, nanoseconds: 1, what: Some(ReplyKind::Done(Done {})) };
-        assert_eq!(filter.admit(&request(1)), Verdict::Work);
+        assert_eq!(filter.admit(&request(1)), RequestVerdict::Work);
         // again while it is being worked on, and the next one too early
-        assert!(matches!(filter.admit(&request(1)), Verdict::Say(Reply { what: Some(ReplyKind::Working(_)), .. })));
-        assert!(matches!(filter.admit(&request(2)), Verdict::Say(Reply { what: Some(ReplyKind::Refusal(_)), .. })));
+        assert!(matches!(
+            filter.admit(&request(1)),
+            RequestVerdict::Say(Reply { what: Some(ReplyKind::Working(_)), .. })
+        ));
+        assert!(matches!(
+            filter.admit(&request(2)),
+            RequestVerdict::Say(Reply { what: Some(ReplyKind::Refusal(_)), .. })
+        ));
         filter.finish(done(1));
-        assert_eq!(filter.admit(&request(1)), Verdict::Say(done(1)));
-        assert_eq!(filter.admit(&request(2)), Verdict::Work);
+        assert_eq!(filter.admit(&request(1)), RequestVerdict::Say(done(1)));
+        assert_eq!(filter.admit(&request(2)), RequestVerdict::Work);
         filter.finish(done(2));
-        let Verdict::Say(Reply { what: Some(ReplyKind::Refusal(old)), .. }) = filter.admit(&request(1)) else {
+        let RequestVerdict::Say(Reply { what: Some(ReplyKind::Refusal(old)), .. }) = filter.admit(&request(1)) else {
             panic!()
         };
         assert_eq!((old.expected.as_str(), old.found.as_str()), ("3", "1"));
-        let Verdict::Say(Reply { what: Some(ReplyKind::Refusal(gap)), .. }) = filter.admit(&request(7)) else {
+        let RequestVerdict::Say(Reply { what: Some(ReplyKind::Refusal(gap)), .. }) = filter.admit(&request(7)) else {
             panic!()
         };
         assert_eq!((gap.expected.as_str(), gap.found.as_str()), ("3", "7"));
@@ -93,17 +99,17 @@ mod tests {
     fn a_request_whose_work_was_stopped_is_admitted_again() {
         let mut filter = OnceFilter::expecting(5);
         let request = |sequence| Request { sequence, ..Request::default() };
-        assert_eq!(filter.admit(&request(5)), Verdict::Work);
+        assert_eq!(filter.admit(&request(5)), RequestVerdict::Work);
         filter.reopen();
-        assert!(matches!(filter.admit(&request(6)), Verdict::Say(_)));
-        assert_eq!(filter.admit(&request(5)), Verdict::Work);
+        assert!(matches!(filter.admit(&request(6)), RequestVerdict::Say(_)));
+        assert_eq!(filter.admit(&request(5)), RequestVerdict::Work);
     }
 
     #[test]
     fn the_last_possible_sequence_is_admitted_and_nothing_follows() {
         let mut filter = OnceFilter::expecting(u64::MAX);
-        assert_eq!(filter.admit(&Request { sequence: u64::MAX, ..Request::default() }), Verdict::Work);
+        assert_eq!(filter.admit(&Request { sequence: u64::MAX, ..Request::default() }), RequestVerdict::Work);
         filter.finish(Reply::default());
-        assert!(matches!(filter.admit(&Request::default()), Verdict::Say(_)));
+        assert!(matches!(filter.admit(&Request::default()), RequestVerdict::Say(_)));
     }
 }

@@ -28,7 +28,7 @@ pub use client::Timeouts;
 pub use keys::Keys;
 pub use link::{Address, GrpcLink};
 pub use offer::{PartOffer, Show};
-pub use registry::{Limits, RunRegistry};
+pub use registry::{RunRegistry, ServerLimits};
 pub use remote::RemotePart;
 pub use server::{AccessPolicy, Server};
 pub use store::StateFolder;

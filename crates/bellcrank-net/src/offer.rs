@@ -1,7 +1,7 @@
 //! A part as a server offers it.
 
 use crate::wire::{PROTOCOL, Port, Reply, ReplyKind, UNITS, Welcome, put_motions};
-use bellcrank_glue::{COUPLINGS, Motion, PartModel};
+use bellcrank_glue::{COUPLINGS, PartModel, PortMotion};
 use bellcrank_model::model::Space;
 
 /// What a part reveals beside the motion of its ports.
@@ -18,7 +18,7 @@ pub struct PartOffer {
     pub(crate) part: PartModel,
     /// SHA-256 of the model file.
     pub(crate) model: Vec<u8>,
-    pub(crate) motions: Vec<(String, Motion)>,
+    pub(crate) motions: Vec<(String, PortMotion)>,
     show: Show,
 }
 
@@ -46,13 +46,13 @@ impl PartOffer {
 
     pub(crate) fn shows(&self, channel: &str) -> bool {
         let port =
-            |(name, _): &(String, Motion)| channel.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.'));
+            |(name, _): &(String, PortMotion)| channel.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.'));
         self.show == Show::All || self.motions.iter().any(port)
     }
 
     /// The greeting of a run; `started` if the run has a solver already.
     pub(crate) fn welcome(&self, started: bool) -> Reply {
-        let port = |(name, motion): &(String, Motion)| Port { name: name.clone(), motion: put_motions([motion]) };
+        let port = |(name, motion): &(String, PortMotion)| Port { name: name.clone(), motion: put_motions([motion]) };
         let can = COUPLINGS.iter().map(|(_, word)| *word).chain(["admittance", "checkpoints", "observe"]);
         let welcome = Welcome {
             protocol: PROTOCOL,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Runs at the same time.
     pub runs: usize,
     /// Bytes of one message.
@@ -31,9 +31,9 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
             runs: 64,
             message: 16 << 20,
             rate: 20_000.0,
@@ -131,7 +131,7 @@ pub struct RunRegistry {
     /// The part that is served.
     pub offer: Arc<PartOffer>,
     /// Its limits.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     store: Arc<dyn StateStore>,
     slots: Mutex<HashMap<RunId, Arc<RunSlot>>>,
     at_work: AtomicUsize,
@@ -139,7 +139,7 @@ pub struct RunRegistry {
 
 impl RunRegistry {
     /// A server without runs.
-    pub fn new(offer: Arc<PartOffer>, store: Arc<dyn StateStore>, limits: Limits) -> RunRegistry {
+    pub fn new(offer: Arc<PartOffer>, store: Arc<dyn StateStore>, limits: ServerLimits) -> RunRegistry {
         RunRegistry { offer, limits, store, slots: Mutex::default(), at_work: AtomicUsize::new(0) }
     }
 

@@ -5,7 +5,9 @@ use crate::wire::{
     Attempt, Begin, Leave, Observe, Refusal, Reply, ReplyKind, Request, RequestKind, Restore, Save, Soften, Stamp,
     Start, take_motions,
 };
-use bellcrank_glue::{Description, Motion, PartError, Remote, Response, Solver, Subdomain, Traffic, Upcoming, Window};
+use bellcrank_glue::{
+    Description, PartError, PartResponse, PortMotion, Remote, Solver, Subdomain, Traffic, Upcoming, Window,
+};
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::Space;
 use prost::Message;
@@ -58,7 +60,7 @@ const FRAME_HEADER: u64 = 5;
 /// A part behind a link.
 pub struct RemotePart {
     description: Description,
-    motions: Vec<(String, Motion)>,
+    motions: Vec<(String, PortMotion)>,
     channels: Vec<Channel>,
     link: Box<dyn Link>,
     client: Client,
@@ -256,7 +258,7 @@ impl RemotePart {
         }
     }
 
-    fn motions(&mut self, tell: ReplyKind) -> Result<Response, PartError> {
+    fn motions(&mut self, tell: ReplyKind) -> Result<PartResponse, PartError> {
         let ReplyKind::Motions(motions) = tell else {
             return Err(self.error("gave an answer of the wrong kind: no motions"));
         };
@@ -313,7 +315,7 @@ impl Remote for RemotePart {
         self.description.space
     }
 
-    fn ports(&self) -> Vec<(String, Motion)> {
+    fn ports(&self) -> Vec<(String, PortMotion)> {
         self.motions.clone()
     }
 
@@ -329,7 +331,7 @@ impl Subdomain for RemotePart {
         &self.description
     }
 
-    fn begin(&mut self, loads: &[f64]) -> Result<Response, PartError> {
+    fn begin(&mut self, loads: &[f64]) -> Result<PartResponse, PartError> {
         let tell = self.ask(RequestKind::Begin(Begin { loads: loads.to_vec() }))?;
         self.motions(tell)
     }
@@ -360,7 +362,7 @@ impl Subdomain for RemotePart {
         loads: &[f64],
         shifts: &[f64],
         admittance: bool,
-    ) -> Result<Response, PartError> {
+    ) -> Result<PartResponse, PartError> {
         let attempt = self.message(window, loads, shifts, admittance);
         let stamp = Stamp { window: attempt.window, iteration: attempt.iteration };
         let tell = self.ask(RequestKind::Attempt(attempt));

@@ -3,7 +3,7 @@
 use crate::client::RunId;
 pub use crate::doors::Log;
 use crate::doors::{Connection, Doors, Guest, Presence};
-use crate::filter::Verdict;
+use crate::filter::RequestVerdict;
 use crate::keys::{Keys, same_token};
 use crate::link::Queue;
 use crate::locks::lock;
@@ -315,12 +315,12 @@ impl GrpcService {
             let leaves = matches!(request.what, Some(RequestKind::Leave(_)));
             let verdict = lock(&slot.filter).admit(&request);
             match verdict {
-                Verdict::Say(reply) => {
+                RequestVerdict::Say(reply) => {
                     if put.try_send(Ok(reply)).is_err() {
                         break;
                     }
                 }
-                Verdict::Work => {
+                RequestVerdict::Work => {
                     tokio::spawn(self.clone().work(slot.clone(), request, put.clone()));
                 }
             }

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Progress {
+struct RunProgress {
     t: f64,
     windows: u64,
 }
@@ -25,8 +25,8 @@ pub struct Session {
     store: Arc<dyn StateStore>,
     part: Option<Box<dyn Subdomain>>,
     shown: Vec<bool>,
-    progress: Progress,
-    kept: Option<Progress>,
+    progress: RunProgress,
+    kept: Option<RunProgress>,
     tried: Option<(Stamp, f64)>,
     /// The sequence of the last request that committed: one that is worked on again does not commit again.
     committed_by: u64,
@@ -37,7 +37,7 @@ pub struct Session {
 impl Session {
     /// A run that has no solver yet.
     pub fn new(offer: Arc<PartOffer>, store: Arc<dyn StateStore>) -> Session {
-        let progress = Progress { t: offer.part.state.t, windows: 0 };
+        let progress = RunProgress { t: offer.part.state.t, windows: 0 };
         let interrupt = Arc::default();
         Session {
             offer,
@@ -162,7 +162,7 @@ impl Session {
         match self.tried {
             Some((tried, to)) if tried == stamp => {
                 self.part()?.commit().map_err(reason)?;
-                (self.progress, self.tried) = (Progress { t: to, windows: stamp.window + 1 }, None);
+                (self.progress, self.tried) = (RunProgress { t: to, windows: stamp.window + 1 }, None);
                 Ok(())
             }
             Some((tried, _)) => Err(Refusal::of("what is to be committed", words(tried), words(stamp))),
@@ -217,7 +217,7 @@ const STORED: &str = "run of a part";
 /// A state of a run as it is stored.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct StoredRun {
-    progress: Progress,
+    progress: RunProgress,
     model: Vec<u8>,
     state: Vec<u8>,
 }

@@ -39,10 +39,34 @@ const SAME_FOLDER: &str =
 /// What to do about keys that are too old.
 const NEW_KEYS: &str = "help: `bellcrank keys DIR`, where the ca.key is, makes new ones for two years";
 
+/// What to do about TLS at one end alone.
+const BOTH_ENDS: &str = "help: use https:// and --tls on both ends, or on none";
+/// What a server with TLS says to those who do without.
+pub(crate) const NEEDS_TLS: &str = "this part uses TLS";
+/// The first byte of a connection with TLS.
+pub(crate) const HANDSHAKE_RECORD: u8 = 22;
+
+/// TLS at the other end, and not at this one.
+pub(crate) fn uses(other: &str) -> String {
+    format!("the {other} uses TLS, and this end does not\n{BOTH_ENDS}")
+}
+
+/// The end of a connection without TLS, as HTTP/2 has it: settings, and a GOAWAY (INADEQUATE_SECURITY) with a text [RFC 9113].
+pub(crate) fn plain_farewell(text: &str) -> Vec<u8> {
+    let mut out = vec![0, 0, 0, 4, 0, 0, 0, 0, 0];
+    out.extend([0, 0, 8 + text.len() as u8, 7, 0, 0, 0, 0, 0]);
+    out.extend([0, 0, 0, 0, 0, 0, 0, 0xc]);
+    out.extend(text.as_bytes());
+    out
+}
+
 /// What is wrong with keys, if that is what an error is about; `other` is who is at the other end.
 pub(crate) fn in_words(e: &(dyn Error + 'static), other: &str) -> Option<String> {
     let mut cause = Some(e);
     while let Some(e) = cause {
+        if e.to_string().contains(NEEDS_TLS) {
+            return Some(uses(other));
+        }
         let of_itself = e.downcast_ref::<rustls::Error>().and_then(|e| of_rustls(e, other));
         if let Some(words) = of_itself.or_else(|| of_alert(named_alert(&e.to_string())?, other)) {
             return Some(words);
@@ -63,7 +87,7 @@ fn of_rustls(e: &rustls::Error, other: &str) -> Option<String> {
         ),
         AlertReceived(alert) => of_alert(*alert, other)?,
         InvalidMessage(_) => {
-            format!("the {other} does not use TLS\nhelp: use https:// and --tls on both ends, or on none")
+            format!("the {other} does not use TLS\n{BOTH_ENDS}")
         }
         _ => return None,
     })

@@ -255,7 +255,7 @@ impl std::fmt::Display for Refusal {
 pub const MOTION: usize = 19;
 
 /// The motions of ports as numbers.
-pub fn put_motions<'a>(motions: impl IntoIterator<Item = &'a glue::Motion>) -> Vec<f64> {
+pub fn put_motions<'a>(motions: impl IntoIterator<Item = &'a glue::PortMotion>) -> Vec<f64> {
     let mut out = Vec::new();
     for m in motions {
         out.extend(m.place.0);
@@ -266,10 +266,10 @@ pub fn put_motions<'a>(motions: impl IntoIterator<Item = &'a glue::Motion>) -> V
 }
 
 /// The motions of ports from numbers: the expected count, all finite.
-pub fn take_motions(numbers: &[f64], ports: usize) -> Result<Vec<glue::Motion>, Refusal> {
+pub fn take_motions(numbers: &[f64], ports: usize) -> Result<Vec<glue::PortMotion>, Refusal> {
     sized("motions of ports", numbers, MOTION * ports)?;
     let vector = |x: &[f64]| Vec3::from_slice(x);
-    let motion = |x: &[f64]| glue::Motion {
+    let motion = |x: &[f64]| glue::PortMotion {
         place: vector(&x[..3]),
         rotation: Quat([x[3], x[4], x[5], x[6]]),
         velocity: vector(&x[7..10]),
@@ -291,8 +291,8 @@ pub fn sized(what: &str, numbers: &[f64], size: usize) -> Result<(), Refusal> {
     }
 }
 
-impl From<&glue::Response> for Motions {
-    fn from(r: &glue::Response) -> Motions {
+impl From<&glue::PartResponse> for Motions {
+    fn from(r: &glue::PartResponse) -> Motions {
         let admittance = r.admittance.as_ref().map(|y| Admittance {
             place: y.place.values.clone(),
             velocity: y.velocity.values.clone(),
@@ -305,7 +305,7 @@ impl From<&glue::Response> for Motions {
 
 impl Motions {
     /// The response of a part with this many ports.
-    pub fn response(self, ports: usize) -> Result<glue::Response, Refusal> {
+    pub fn response(self, ports: usize) -> Result<glue::PartResponse, Refusal> {
         let n = WIDTH * ports;
         let matrix = |values: Vec<f64>| -> Result<Matrix, Refusal> {
             // a part without shifts may leave its zeros out
@@ -323,7 +323,7 @@ impl Motions {
             }),
         };
         sized("errors of a window", &[self.error], 1)?;
-        Ok(glue::Response {
+        Ok(glue::PartResponse {
             ports: take_motions(&self.motions, ports)?,
             admittance,
             error: self.error,

@@ -14,7 +14,7 @@ use bellcrank_solve::analyses::about::{About, AboutError, operating_point};
 use bellcrank_solve::analyses::continuation::{Continuation, ContinuationError};
 use bellcrank_solve::analyses::inverse::{InverseError, inverse};
 use bellcrank_solve::analyses::modes::modes;
-use bellcrank_solve::analyses::state_space::state_space;
+use bellcrank_solve::analyses::state_space::{Shown, state_space};
 use bellcrank_solve::choices::{Voice, in_file, resolve};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -123,13 +123,14 @@ pub fn linearize<'py>(
     let known = || system.model.inputs.iter().map(|i| i.name.as_str());
     let of = |name: &String| system.model.input(name).ok_or_else(|| unknown_input(name, known()));
     let input_places = inputs.iter().map(of).collect::<PyResult<Vec<_>>>()?;
-    let channels = system.channels();
-    let known = || channels.iter().map(|c| c.name.as_str());
-    let of = |name: &String| known().position(|c| c == name).ok_or_else(|| unknown_channel(name, known()));
-    let output_places = outputs.iter().map(of).collect::<PyResult<Vec<_>>>()?;
+    let shown = Shown::new(system, &outputs).map_err(|name| {
+        let channels = system.all_channels();
+        let of_model = system.model.outputs.iter().map(|o| o.name.as_str());
+        unknown_channel(&name, of_model.chain(channels.iter().map(|c| c.name.as_str())))
+    })?;
     let found = py.detach(|| {
         let (point, about) = operating_point(system, at, &options).map_err(not_reached)?;
-        let found = state_space(system, &point, &input_places, &output_places).map_err(failed)?;
+        let found = state_space(system, &point, &input_places, &shown).map_err(failed)?;
         Ok((found, about.to_string(), point))
     });
     let (found, about, point) = found.map_err(|e: PyErr| compiled.fault.take().unwrap_or(e))?;
@@ -163,7 +164,7 @@ pub fn inverse_of<'py>(
     let options =
         resolve(&all).map_err(|e| reported(Kind::Option, &refused(&compiled.read, &arguments, e, Voice::Python)))?;
     let mut frames = ColumnMemory::default();
-    let found = py.detach(|| inverse(&compiled.system, options.until, options.sample_distance(), &mut frames));
+    let found = py.detach(|| inverse(&compiled.system, options.until, options.sample, &mut frames));
     let found = found.map_err(|e| match (compiled.fault.take(), e) {
         (Some(error), _) => error,
         (None, InverseError::Step(e)) => crate::errors::step(&e),

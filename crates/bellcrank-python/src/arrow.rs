@@ -1,6 +1,6 @@
 //! Results as an Arrow stream, by Arrow's C interface: one batch of columns for each chunk of frames, nothing copied.
 
-use crate::results::Frames;
+use crate::results::ColumnFrames;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -44,8 +44,9 @@ struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-// they are handed over in capsules, to one owner at a time
+// SAFETY: it is handed over in a capsule, to one owner at a time
 unsafe impl Send for ArrowSchema {}
+// SAFETY: as above
 unsafe impl Send for ArrowArrayStream {}
 
 /// The pointers of a structure's children, and whatever else must live as long as it.
@@ -82,7 +83,7 @@ struct Texts {
 
 /// The frames that an array looks into, and its buffers.
 struct Buffers {
-    _frames: Arc<Frames>,
+    _frames: Arc<ColumnFrames>,
     buffers: Vec<*const c_void>,
 }
 
@@ -122,13 +123,18 @@ fn schema(format: &str, name: &str, metadata: Vec<u8>, children: Vec<ArrowSchema
 }
 
 /// The fields of a table: all numbers, with their units in the metadata.
-fn table_schema(frames: &Frames) -> PyResult<ArrowSchema> {
+fn table_schema(frames: &ColumnFrames) -> PyResult<ArrowSchema> {
     let fields = frames.names.iter().zip(&frames.units);
     let field = |(name, unit): (&String, &String)| schema("g", name, metadata(&[("unit", unit)]), Vec::new());
     schema("+s", "", Vec::new(), fields.map(field).collect::<PyResult<_>>()?)
 }
 
-fn array(frames: &Arc<Frames>, length: usize, buffers: Vec<*const c_void>, children: Vec<ArrowArray>) -> ArrowArray {
+fn array(
+    frames: &Arc<ColumnFrames>,
+    length: usize,
+    buffers: Vec<*const c_void>,
+    children: Vec<ArrowArray>,
+) -> ArrowArray {
     let kept = Buffers { _frames: frames.clone(), buffers };
     let mut owned = Box::new(Owned { children: boxed(children), _kept: kept });
     ArrowArray {
@@ -147,7 +153,7 @@ fn array(frames: &Arc<Frames>, length: usize, buffers: Vec<*const c_void>, child
 
 /// A stream over frames: the next chunk, and what went wrong.
 struct Stream {
-    frames: Arc<Frames>,
+    frames: Arc<ColumnFrames>,
     next: usize,
     problem: CString,
 }
@@ -164,6 +170,7 @@ unsafe extern "C" fn get_schema(it: *mut ArrowArrayStream, out: *mut ArrowSchema
     let stream = unsafe { &mut *((*it).private_data as *mut Stream) };
     match table_schema(&stream.frames) {
         Ok(schema) => {
+            // SAFETY: as above
             unsafe { out.write(schema) };
             0
         }
@@ -201,6 +208,7 @@ unsafe extern "C" fn get_next(it: *mut ArrowArrayStream, out: *mut ArrowArray) -
             private_data: null_mut(),
         }
     };
+    // SAFETY: the consumer passes room for an array
     unsafe { out.write(next) };
     0
 }
@@ -219,7 +227,7 @@ unsafe extern "C" fn release_stream(it: *mut ArrowArrayStream) {
 }
 
 /// The capsule of `__arrow_c_stream__`.
-pub fn stream<'py>(py: Python<'py>, frames: &Arc<Frames>) -> PyResult<Bound<'py, PyCapsule>> {
+pub fn stream<'py>(py: Python<'py>, frames: &Arc<ColumnFrames>) -> PyResult<Bound<'py, PyCapsule>> {
     let private = Box::new(Stream { frames: frames.clone(), next: 0, problem: CString::default() });
     let stream = ArrowArrayStream {
         get_schema: Some(get_schema),
@@ -237,7 +245,7 @@ pub fn stream<'py>(py: Python<'py>, frames: &Arc<Frames>) -> PyResult<Bound<'py,
 }
 
 /// The capsule of `__arrow_c_schema__`.
-pub fn schema_of<'py>(py: Python<'py>, frames: &Frames) -> PyResult<Bound<'py, PyCapsule>> {
+pub fn schema_of<'py>(py: Python<'py>, frames: &ColumnFrames) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value_and_destructor(py, table_schema(frames)?, c"arrow_schema", |mut schema, _| {
         if let Some(release) = schema.release {
             // SAFETY: as above

@@ -54,7 +54,7 @@ impl Compiled {
 
 /// Where a model comes from.
 #[derive(Clone)]
-enum Source {
+enum ModelSource {
     /// A text under the name of its file: messages point into it.
     Text { name: String, text: Arc<str> },
     /// Sections that are, or were, changed in code.
@@ -65,7 +65,7 @@ enum Source {
 
 #[derive(Clone)]
 struct Inner {
-    source: Source,
+    source: ModelSource,
     overrides: Vec<String>,
     laws: Vec<Arc<Law>>,
     /// How often it was changed.
@@ -74,7 +74,7 @@ struct Inner {
 }
 
 impl Inner {
-    fn of(source: Source) -> Inner {
+    fn of(source: ModelSource) -> Inner {
         Inner { source, overrides: Vec::new(), laws: Vec::new(), changes: 0, compiled: None }
     }
 
@@ -85,9 +85,9 @@ impl Inner {
 
     fn read(&self) -> Result<Read, bellcrank::Report> {
         let read = match &self.source {
-            Source::Text { name, text } => read_text(name, text, &self.overrides)?,
-            Source::Built(model) => model.read_with(&self.overrides)?,
-            Source::Robot(robot) => robot.read(&self.overrides)?,
+            ModelSource::Text { name, text } => read_text(name, text, &self.overrides)?,
+            ModelSource::Built(model) => model.read_with(&self.overrides)?,
+            ModelSource::Robot(robot) => robot.read(&self.overrides)?,
         };
         match understood(&in_file(&read.settings)) {
             Ok(_) => Ok(read),
@@ -121,13 +121,13 @@ impl Inner {
     /// The sections, to be changed.
     fn add(&mut self, section: &str, name: &str, values: Vec<(String, Value)>) -> Result<(), bellcrank::Report> {
         self.changed();
-        if let Source::Text { name, text } = &self.source {
-            self.source = Source::Built(build::Model::parse(name, text, &[])?);
-        } else if let Source::Robot(robot) = &self.source {
+        if let ModelSource::Text { name, text } = &self.source {
+            self.source = ModelSource::Built(build::Model::parse(name, text, &[])?);
+        } else if let ModelSource::Robot(robot) = &self.source {
             // what bodies look like stays with the file
-            self.source = Source::Built(robot.model.clone());
+            self.source = ModelSource::Built(robot.model.clone());
         }
-        if let Source::Built(model) = &mut self.source {
+        if let ModelSource::Built(model) = &mut self.source {
             model.add(section, name, values);
         }
         Ok(())
@@ -136,12 +136,14 @@ impl Inner {
     /// The text of a file: as it was read, or from its sections.
     fn to_toml(&self) -> Result<String, bellcrank::Report> {
         let text = match &self.source {
-            Source::Text { name, text } if self.overrides.is_empty() && !name.to_lowercase().ends_with(".json") => {
+            ModelSource::Text { name, text }
+                if self.overrides.is_empty() && !name.to_lowercase().ends_with(".json") =>
+            {
                 return Ok(text.to_string());
             }
-            Source::Text { name, text } => return Ok(build::Model::parse(name, text, &self.overrides)?.to_toml()),
-            Source::Built(model) => model.to_toml(),
-            Source::Robot(robot) => robot.model.to_toml(),
+            ModelSource::Text { name, text } => return Ok(build::Model::parse(name, text, &self.overrides)?.to_toml()),
+            ModelSource::Built(model) => model.to_toml(),
+            ModelSource::Robot(robot) => robot.model.to_toml(),
         };
         match self.overrides.is_empty() {
             true => Ok(text),
@@ -184,9 +186,9 @@ impl Description {
             return Err(errors::model(format!("{text}\nhelp: {help}")));
         }
         let (name, text) = match &inner.source {
-            Source::Text { name, text } => (name.clone(), text.to_string()),
-            Source::Built(model) => (model.path().to_string_lossy().into_owned(), model.to_toml()),
-            Source::Robot(robot) => (robot.model.path().to_string_lossy().into_owned(), robot.model.to_toml()),
+            ModelSource::Text { name, text } => (name.clone(), text.to_string()),
+            ModelSource::Built(model) => (model.path().to_string_lossy().into_owned(), model.to_toml()),
+            ModelSource::Robot(robot) => (robot.model.path().to_string_lossy().into_owned(), robot.model.to_toml()),
         };
         Ok((name, text, inner.overrides))
     }
@@ -205,13 +207,13 @@ impl Description {
     fn new(name: &str, header: &Bound<'_, PyDict>, folder: PathBuf) -> PyResult<Description> {
         let mut model = build::Model::spatial(name).folder(folder);
         model.add("model", "", entries(header)?);
-        Ok(Description(Mutex::new(Inner::of(Source::Built(model)))))
+        Ok(Description(Mutex::new(Inner::of(ModelSource::Built(model)))))
     }
 
     /// A model from a text, under the name of the file it is in; it is read at once.
     #[staticmethod]
     fn parse(py: Python<'_>, name: String, text: &str) -> PyResult<Description> {
-        let mut inner = Inner::of(Source::Text { name, text: text.into() });
+        let mut inner = Inner::of(ModelSource::Text { name, text: text.into() });
         inner.compile(py)?;
         Ok(Description(Mutex::new(inner)))
     }
@@ -262,7 +264,7 @@ impl Description {
         }
         let options = Options { base, repair, stops, inputs, roots: package_roots, loops, ..Options::default() };
         let robot = bellcrank::robots::open(&path, &options).map_err(|report| reported(Kind::Model, &report))?;
-        let mut inner = Inner::of(Source::Robot(Arc::new(robot)));
+        let mut inner = Inner::of(ModelSource::Robot(Arc::new(robot)));
         inner.compile(py)?;
         Ok(Description(Mutex::new(inner)))
     }
@@ -270,7 +272,7 @@ impl Description {
     /// What was left out of a robot file, as (what, why, names), and what else there is to tell.
     fn left_out(&self) -> (Vec<(String, String, Vec<String>)>, Vec<String>) {
         match &self.inner().source {
-            Source::Robot(robot) => {
+            ModelSource::Robot(robot) => {
                 let left = robot.told.left_out.iter().map(|l| (l.what.clone(), l.why.clone(), l.names.clone()));
                 (left.collect(), robot.told.notes.clone())
             }
@@ -352,9 +354,9 @@ impl Description {
         let kinds = Kinds::parse(kinds).map_err(|e| PyValueError::new_err(format!("`kind`: {e}")))?;
         let version = if version == 2 { Version::Two } else { Version::Three };
         let path = match self.inner().source.clone() {
-            Source::Text { name, .. } => PathBuf::from(name).with_extension("toml"),
-            Source::Built(model) => model.path(),
-            Source::Robot(robot) => robot.model.path().with_extension("toml"),
+            ModelSource::Text { name, .. } => PathBuf::from(name).with_extension("toml"),
+            ModelSource::Built(model) => model.path(),
+            ModelSource::Robot(robot) => robot.model.path().with_extension("toml"),
         };
         let path = path.to_string_lossy().into_owned();
         let written = py.detach(|| bellcrank::fmu::write(&out, &path, &text, &[], (version, kinds), &outputs));
@@ -373,9 +375,11 @@ impl Description {
     fn parts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let inner = self.inner().clone();
         let (name, text, built) = match &inner.source {
-            Source::Text { name, text } => (name.clone(), text.to_string(), false),
-            Source::Built(model) => (model.path().to_string_lossy().into_owned(), model.to_toml(), true),
-            Source::Robot(robot) => (robot.model.path().to_string_lossy().into_owned(), robot.model.to_toml(), true),
+            ModelSource::Text { name, text } => (name.clone(), text.to_string(), false),
+            ModelSource::Built(model) => (model.path().to_string_lossy().into_owned(), model.to_toml(), true),
+            ModelSource::Robot(robot) => {
+                (robot.model.path().to_string_lossy().into_owned(), robot.model.to_toml(), true)
+            }
         };
         let part = |law: &Arc<Law>| {
             let keep = |d: &Option<Py<PyAny>>| d.as_ref().map(|d| d.clone_ref(py));
@@ -411,9 +415,9 @@ impl Description {
         let source = match built {
             true => {
                 let model = build::Model::parse(&name, text, &[]);
-                Source::Built(model.map_err(|report| reported(Kind::Model, &report))?)
+                ModelSource::Built(model.map_err(|report| reported(Kind::Model, &report))?)
             }
-            false => Source::Text { name, text: text.into() },
+            false => ModelSource::Text { name, text: text.into() },
         };
         let laws = laws.into_iter().map(|(kind, name, of, key, on, law, derivative)| {
             Arc::new(match kind.as_str() {
@@ -451,7 +455,7 @@ impl Description {
     /// Names and starts of the inputs.
     fn inputs(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
         let compiled = self.compiled(py)?;
-        Ok(compiled.system.model.inputs.iter().map(|i| (i.name.clone(), i.start)).collect())
+        Ok(compiled.system.model.own_inputs().iter().map(|i| (i.name.clone(), i.start)).collect())
     }
 
     /// Names and units of the channels.

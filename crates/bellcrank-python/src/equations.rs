@@ -5,7 +5,7 @@
 use crate::errors::{self, Kind, failed, reported, with_result};
 use crate::laws::Fault;
 use crate::results::Results;
-use crate::running::Watch;
+use crate::running::SignalWatch;
 use crate::simulation::Simulation;
 use crate::value::{said, wrong};
 use crate::{arrays, value};
@@ -290,7 +290,7 @@ impl Machine {
         let (fault, said) = (Arc::new(Fault::default()), said(solve)?);
         let options = self.options(&said, &fault)?;
         let (mut frames, machine) = (ColumnMemory::default(), self.machine(&fault));
-        let mut watch = Watch::new(progress, fault.interrupt.clone());
+        let mut watch = SignalWatch::new(progress, fault.interrupt.clone());
         let ended = py.detach(|| {
             let mut simulation = bellcrank::Simulation::new(machine, options)?;
             Ok(simulation.run(&mut Tee(vec![&mut frames, &mut watch])))

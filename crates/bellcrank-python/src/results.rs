@@ -10,7 +10,7 @@ use bellcrank_solve::choices::Said;
 use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::run::StartError;
 use bellcrank_solve::run::doubts::Doubt;
-use bellcrank_solve::verify::{Kept, Verification, verify_with};
+use bellcrank_solve::verify::{ThinnedFrames, Verification, verify_with};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use serde_json::Value;
@@ -20,55 +20,55 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// Columns, the time first.
-pub struct Frames {
+pub struct ColumnFrames {
     pub names: Vec<String>,
     pub units: Vec<String>,
     pub rows: usize,
     places: HashMap<String, usize>,
-    source: Source,
+    source: ResultSource,
     /// Columns in one piece, once asked for.
     joined: Vec<OnceLock<Vec<f64>>>,
 }
 
-enum Source {
+enum ResultSource {
     Memory(ColumnMemory),
     File(Columns),
 }
 
-impl Frames {
-    fn new(names: Vec<String>, units: Vec<String>, rows: usize, source: Source) -> Frames {
+impl ColumnFrames {
+    fn new(names: Vec<String>, units: Vec<String>, rows: usize, source: ResultSource) -> ColumnFrames {
         let places = names.iter().enumerate().map(|(i, name)| (name.clone(), i)).collect();
         let joined = names.iter().map(|_| OnceLock::new()).collect();
-        Frames { names, units, rows, places, source, joined }
+        ColumnFrames { names, units, rows, places, source, joined }
     }
 
-    fn of_memory(memory: ColumnMemory) -> Frames {
+    fn of_memory(memory: ColumnMemory) -> ColumnFrames {
         let channels = &memory.header().channels;
         let names = std::iter::once("time".to_string()).chain(channels.iter().map(|c| c.name.clone())).collect();
         let units = std::iter::once("s".to_string()).chain(channels.iter().map(|c| c.unit.to_string())).collect();
         let rows = memory.rows();
-        Frames::new(names, units, rows, Source::Memory(memory))
+        ColumnFrames::new(names, units, rows, ResultSource::Memory(memory))
     }
 
     /// The number of pieces that columns come in.
     pub fn chunks(&self) -> usize {
         match &self.source {
-            Source::Memory(memory) => memory.slices(0).count(),
-            Source::File(_) => 1,
+            ResultSource::Memory(memory) => memory.slices(0).count(),
+            ResultSource::File(_) => 1,
         }
     }
 
     /// A piece of a column.
     pub fn slice(&self, column: usize, chunk: usize) -> io::Result<&[f64]> {
         match &self.source {
-            Source::Memory(memory) => Ok(memory.slices(column).nth(chunk).unwrap_or_default()),
-            Source::File(_) => self.column(column),
+            ResultSource::Memory(memory) => Ok(memory.slices(column).nth(chunk).unwrap_or_default()),
+            ResultSource::File(_) => self.column(column),
         }
     }
 
     /// A whole column; of a short run it is where it was recorded.
     pub fn column(&self, column: usize) -> io::Result<&[f64]> {
-        if let Source::Memory(memory) = &self.source
+        if let ResultSource::Memory(memory) = &self.source
             && memory.slices(column).nth(1).is_none()
         {
             return Ok(memory.slices(column).next().unwrap_or_default());
@@ -77,15 +77,15 @@ impl Frames {
             return Ok(values);
         }
         let values = match &self.source {
-            Source::Memory(memory) => memory.column(column),
-            Source::File(columns) => columns.read(&[column])?.pop().unwrap_or_default(),
+            ResultSource::Memory(memory) => memory.column(column),
+            ResultSource::File(columns) => columns.read(&[column])?.pop().unwrap_or_default(),
         };
         Ok(self.joined[column].get_or_init(|| values))
     }
 }
 
 /// How the run ended.
-enum Ended {
+enum RunEnd {
     Run(Box<Summary>),
     File(Value),
 }
@@ -101,8 +101,8 @@ pub struct Made {
 /// What a run recorded.
 #[pyclass(frozen, weakref, module = "bellcrank._bellcrank")]
 pub struct Results {
-    frames: Arc<Frames>,
-    ended: Ended,
+    frames: Arc<ColumnFrames>,
+    ended: RunEnd,
     made: Option<Made>,
     scene: Option<Value>,
 }
@@ -121,25 +121,30 @@ pub fn open(path: PathBuf) -> PyResult<Results> {
         serde_json::from_str(&text).ok()
     };
     let (summary, scene) = (read("summary.json").unwrap_or(Value::Null), read("scene.json"));
-    let frames = Frames::new(columns.names.clone(), columns.units.clone(), rows, Source::File(columns));
-    Ok(Results { frames: Arc::new(frames), ended: Ended::File(summary), made: None, scene })
+    let frames = ColumnFrames::new(columns.names.clone(), columns.units.clone(), rows, ResultSource::File(columns));
+    Ok(Results { frames: Arc::new(frames), ended: RunEnd::File(summary), made: None, scene })
 }
 
 impl Results {
     pub fn of_run(memory: ColumnMemory, summary: Summary, made: Made) -> Results {
-        let frames = Arc::new(Frames::of_memory(memory));
-        Results { frames, ended: Ended::Run(Box::new(summary)), made: Some(made), scene: None }
+        let frames = Arc::new(ColumnFrames::of_memory(memory));
+        Results { frames, ended: RunEnd::Run(Box::new(summary)), made: Some(made), scene: None }
     }
 
     /// Of an analysis that is no run.
     pub fn of_analysis(memory: ColumnMemory, told: Value, made: Made) -> Results {
         let scene = Some(scene::scene(&made.compiled.system.model));
-        Results { frames: Arc::new(Frames::of_memory(memory)), ended: Ended::File(told), made: None, scene }
+        Results { frames: Arc::new(ColumnFrames::of_memory(memory)), ended: RunEnd::File(told), made: None, scene }
     }
 
     /// Of equations that no model file has.
     pub fn of_equations(memory: ColumnMemory, told: Value) -> Results {
-        Results { frames: Arc::new(Frames::of_memory(memory)), ended: Ended::File(told), made: None, scene: None }
+        Results {
+            frames: Arc::new(ColumnFrames::of_memory(memory)),
+            ended: RunEnd::File(told),
+            made: None,
+            scene: None,
+        }
     }
 
     fn place(&self, name: &str) -> PyResult<usize> {
@@ -154,7 +159,7 @@ impl Results {
     /// What made the run, and how it ended.
     fn made(&self) -> PyResult<(&Made, &Summary, &ColumnMemory)> {
         match (&self.made, &self.ended, &self.frames.source) {
-            (Some(made), Ended::Run(summary), Source::Memory(memory)) => Ok((made, summary, memory)),
+            (Some(made), RunEnd::Run(summary), ResultSource::Memory(memory)) => Ok((made, summary, memory)),
             _ => {
                 let help = "run the model again: model.run(...)";
                 Err(failed(format!("results from files do not have the model they were made from\nhelp: {help}")))
@@ -167,7 +172,7 @@ impl Results {
         let system = &made.compiled.system;
         let make = |o: Options| -> Result<Simulation, StartError> { bellcrank::begin::simulation(system, o) };
         let found = py.detach(|| {
-            let kept = Kept::of(memory, &made.options);
+            let kept = ThinnedFrames::of(memory, &made.options);
             verify_with(&make, &made.options, &kept, summary)
         });
         made.compiled.fault.take().map_or(Ok(found), Err)
@@ -175,8 +180,8 @@ impl Results {
 
     fn summary(&self) -> Value {
         match &self.ended {
-            Ended::Run(summary) => told::whole(summary),
-            Ended::File(summary) => summary.clone(),
+            RunEnd::Run(summary) => told::whole(summary),
+            RunEnd::File(summary) => summary.clone(),
         }
     }
 
@@ -239,19 +244,19 @@ impl Results {
     /// The seconds that the solver took, from the assembly of the start on.
     fn wall_seconds(&self) -> f64 {
         match &self.ended {
-            Ended::Run(summary) => summary.wall_seconds,
-            Ended::File(summary) => summary["wall_seconds"].as_f64().unwrap_or(f64::NAN),
+            RunEnd::Run(summary) => summary.wall_seconds,
+            RunEnd::File(summary) => summary["wall_seconds"].as_f64().unwrap_or(f64::NAN),
         }
     }
 
     /// Why the run cannot vouch for its result: kind, message and what to try.
     fn doubts(&self) -> Vec<(String, String, String)> {
         match &self.ended {
-            Ended::Run(summary) => {
+            RunEnd::Run(summary) => {
                 let one = |d: &Doubt| (d.kind.to_string(), d.message.clone(), d.help.to_string());
                 summary.doubts.iter().map(one).collect()
             }
-            Ended::File(summary) => {
+            RunEnd::File(summary) => {
                 let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
                 let one = |d: &Value| (text(&d["kind"]), text(&d["message"]), text(&d["help"]));
                 summary["doubts"].as_array().into_iter().flatten().map(one).collect()
@@ -262,8 +267,8 @@ impl Results {
     /// Time, name and what happened, of all events.
     fn events(&self) -> Vec<(f64, String, String)> {
         match &self.ended {
-            Ended::Run(summary) => summary.events.iter().map(|e| (e.t, e.name.clone(), e.what.clone())).collect(),
-            Ended::File(summary) => {
+            RunEnd::Run(summary) => summary.events.iter().map(|e| (e.t, e.name.clone(), e.what.clone())).collect(),
+            RunEnd::File(summary) => {
                 let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
                 let one = |e: &Value| (e["t"].as_f64().unwrap_or(f64::NAN), text(&e["name"]), text(&e["what"]));
                 summary["events"].as_array().into_iter().flatten().map(one).collect()
@@ -301,7 +306,7 @@ impl Results {
         }
         let (summary, scene, frames) = (self.summary(), self.scene(), &self.frames);
         let page = py.detach(|| {
-            let shown = bellcrank_view::Frames {
+            let shown = bellcrank_view::ReportData {
                 summary: &summary,
                 scene: &scene,
                 names: frames.names.iter().map(String::as_str).collect(),
@@ -328,7 +333,7 @@ impl Results {
             let failed = |e: StartError| io::Error::other(e.to_string());
             let mut simulation = bellcrank::begin::simulation(system, made.options.clone()).map_err(failed)?;
             simulation.prove();
-            let mut kept = Kept::new(&made.options, memory.header().channels.len());
+            let mut kept = ThinnedFrames::new(&made.options, memory.header().channels.len());
             let summary = simulation.run(&mut kept);
             let mut told = told::run(&summary);
             if let Ok(found) = &verification {
@@ -344,7 +349,7 @@ impl Results {
             let file = made.compiled.read.document.sources.0.first();
             let (name, text) = file.map_or(("", ""), |s| (s.name.as_str(), s.text.as_str()));
             let sha256 = bellcrank::cli::sha256(text.as_bytes());
-            let source = bellcrank_view::Source { name, text, sha256, overridden: &made.overrides };
+            let source = bellcrank_view::ModelText { name, text, sha256, overridden: &made.overrides };
             bellcrank_view::truth_report(&evidence, &source, &told.into(), plots)
         });
         match made.compiled.fault.take() {

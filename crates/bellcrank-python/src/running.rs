@@ -6,7 +6,7 @@ use crate::results::{Made, Results};
 use bellcrank::places;
 use bellcrank::{ColumnMemory, Header, Recorder, RunReport, Tee};
 use bellcrank_solve::choices::{Said, Voice};
-use bellcrank_solve::history::Taken;
+use bellcrank_solve::history::AcceptedStep;
 use bellcrank_solve::run::Status;
 use pyo3::prelude::*;
 use std::io;
@@ -18,16 +18,16 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Looks at signals (Ctrl-C), and tells the progress to a callable.
-pub struct Watch {
+pub struct SignalWatch {
     last: Instant,
     progress: Option<Py<PyAny>>,
     interrupt: Arc<AtomicBool>,
     pub error: Option<PyErr>,
 }
 
-impl Watch {
-    pub fn new(progress: Option<Py<PyAny>>, interrupt: Arc<AtomicBool>) -> Watch {
-        Watch { last: Instant::now(), progress, interrupt, error: None }
+impl SignalWatch {
+    pub fn new(progress: Option<Py<PyAny>>, interrupt: Arc<AtomicBool>) -> SignalWatch {
+        SignalWatch { last: Instant::now(), progress, interrupt, error: None }
     }
 
     /// After a step.
@@ -47,14 +47,14 @@ impl Watch {
     }
 }
 
-impl Recorder for Watch {
+impl Recorder for SignalWatch {
     fn begin(&mut self, _: &Header) -> io::Result<()> {
         Ok(())
     }
     fn frame(&mut self, _: f64, _: &[f64]) -> io::Result<()> {
         Ok(())
     }
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         self.look(taken.t);
     }
     fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
@@ -72,7 +72,7 @@ pub fn run(
 ) -> PyResult<Results> {
     let options = compiled.options(&said)?;
     let mut frames = ColumnMemory::default();
-    let mut watch = Watch::new(progress, options.resources.interrupt.clone());
+    let mut watch = SignalWatch::new(progress, options.resources.interrupt.clone());
     let chosen = options.clone();
     let ended = py.detach(|| {
         let mut simulation = bellcrank::begin::simulation(compiled.system.clone(), chosen)?;

@@ -3,7 +3,7 @@
 use crate::description::Compiled;
 use crate::errors::{self, unknown_channel, unknown_input};
 use crate::laws::Fault;
-use crate::running::Watch;
+use crate::running::SignalWatch;
 use crate::{arrays, value::wrong};
 use bellcrank::{ChannelId, InputId, SavedState, StepError};
 use bellcrank_solve::choices::Said;
@@ -113,7 +113,7 @@ impl Simulation {
         if !t.is_finite() {
             return Err(PyValueError::new_err(format!("a simulation cannot advance to t = {t}")));
         }
-        let mut watch = Watch::new(None, self.interrupt.clone());
+        let mut watch = SignalWatch::new(None, self.interrupt.clone());
         let reached = self.work(py, |s| s.advance_watched(t, &mut |t| watch.look(t)));
         match watch.error {
             Some(error) => {

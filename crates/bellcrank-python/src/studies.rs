@@ -4,7 +4,7 @@ use crate::arrays;
 use crate::description::Description;
 use crate::errors::{self, Kind, ResultsError, reported};
 use bellcrank::results::tidy::{TidyTable, TidyValues};
-use bellcrank::study::{self, Jobs, LedgerError, Models, Progress, Row, StudyError};
+use bellcrank::study::{self, Jobs, LedgerError, Models, Row, StudyError, StudyProgress};
 use bellcrank::{Read, Report};
 use bellcrank_model::read::Template;
 use pyo3::exceptions::PyValueError;
@@ -90,7 +90,7 @@ impl Study {
         let mut error = None;
         let ended = py.detach(|| {
             let mut last = Instant::now();
-            let tell = |at: Progress| {
+            let tell = |at: StudyProgress| {
                 if last.elapsed() < PAUSE && at.done < at.rows {
                     return true;
                 }

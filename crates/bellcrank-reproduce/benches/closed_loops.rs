@@ -9,7 +9,7 @@
 
 use bellcrank_reproduce::clock::processor;
 use bellcrank_reproduce::closed_loops::models::{bent_net, chain, lattice, net, system};
-use bellcrank_reproduce::closed_loops::runs::{Machine, Setup};
+use bellcrank_reproduce::closed_loops::runs::{LoopMachine, Setup};
 use bellcrank_solve::choices::Solver;
 use bellcrank_solve::engines::Engine;
 use bellcrank_solve::methods::tableau::RK2;
@@ -48,7 +48,7 @@ fn explicit(largest: usize) {
                 "net" => net(w, w, 0.5, false),
                 _ => lattice(cube, cube),
             };
-            let machine = Machine::at_rest(&text);
+            let machine = LoopMachine::at_rest(&text);
             let bodies = machine.system.model.bodies.len();
             let srm =
                 machine.regularized(&RK2, 1e-3, Setup::default()).map_or(f64::NAN, |mut e| fastest(&mut e, bodies));
@@ -90,7 +90,7 @@ fn implicit(largest: usize) {
         cases.push((format!("lattice {w}"), lattice(w, w), None));
     }
     for (name, text, earlier) in cases {
-        let machine = Machine::at_rest(&text);
+        let machine = LoopMachine::at_rest(&text);
         let n = machine.system.model.bodies.len();
         if n > largest {
             continue;

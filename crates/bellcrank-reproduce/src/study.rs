@@ -98,7 +98,7 @@ impl Preset {
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct StudyRun {
     /// Counts of work.
     pub statistics: Statistics,
     /// The last point.
@@ -111,7 +111,7 @@ pub struct Outcome {
     pub finished: bool,
 }
 
-impl Outcome {
+impl StudyRun {
     /// steps/f/J/error test failures/convergence failures.
     pub fn counts(&self) -> [usize; 5] {
         counts(&self.statistics)
@@ -148,14 +148,14 @@ pub fn own<E: Equations + 'static>(equations: E) -> Arc<dyn Dynamics> {
 }
 
 /// Runs to a time; with `step` in fixed steps without error test.
-pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> Outcome {
+pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option<f64>, s: &Setting) -> StudyRun {
     let options = Options { rtol: s.tolerance, until, ..Options::default() }.with(|o| {
         o.testing.atol = Some(s.tolerance);
     });
     let mut tolerances = Tolerances::new(&**dynamics, &options, s.tested);
     tolerances.velocities_converge = true;
     tolerances.multipliers_converge = s.multipliers;
-    let form = s.formulation.table(0.0);
+    let form = s.formulation.table(&options.parameters).unwrap_or_else(bellcrank_solve::formulation::ggl);
     let averaged = s.tested == Tested::Q && !s.as_dassl;
     let bdf = Bdf::new(BdfOptions {
         max_order: s.max_order,
@@ -171,6 +171,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         bodies: dynamics.layout().bodies.len(),
         constrained: dynamics.layout().m() > 0,
         iteration: s.iteration,
+        asked: true,
         fixed: false,
         linear,
     });
@@ -218,5 +219,5 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         finished = engine.interpolate(until, &mut state).is_ok();
         (last.t, last.q, last.v, last.z) = (until, state.q, state.v, state.z);
     }
-    Outcome { statistics, last, course, convergence, finished }
+    StudyRun { statistics, last, course, convergence, finished }
 }

@@ -9,7 +9,7 @@
 //! moved yet, and the summary is moved last. Files are made anew or replaced by renaming, never opened where they are, so that
 //! nothing is written through a link.
 
-use crate::names::{CHECKPOINT, LOCK, PARQUET, RESULT, ROWS, UNFINISHED, part};
+use crate::names::{CHECKPOINT, LOCK, PARQUET, RESULT, ROWS, SUMMARY, UNFINISHED, part};
 use crate::summary;
 use serde_json::Value;
 use std::fs::{self, File, TryLockError};
@@ -105,12 +105,14 @@ impl Aside {
     }
 
     /// Puts the result in its place if it is no worse than what is there; tells whether it did. Of a run that may go on later,
-    /// what it needs for that is kept.
-    pub(crate) fn settle(self, resumable: bool) -> io::Result<bool> {
+    /// what it needs for that is kept. Somebody may have removed the folder, or some of it, in the meantime.
+    pub(crate) fn settle(self, files: &[&str], resumable: bool) -> io::Result<bool> {
         sync_folder(&self.folder);
         let stands = is_due(&self.dir);
+        expect(&self.folder, files)?;
         if stands {
             put_in_place(&self.dir)?;
+            expect(&self.dir, files)?;
         }
         if !resumable {
             for name in [CHECKPOINT, ROWS] {
@@ -178,6 +180,14 @@ fn is_due(dir: &Path) -> bool {
     rank(&dir.join(UNFINISHED)).is_some_and(|new| new.replaces(rank(dir)))
 }
 
+/// Whether the files of a result are in a folder.
+fn expect(folder: &Path, files: &[&str]) -> io::Result<()> {
+    match files.iter().chain([&SUMMARY]).map(|name| folder.join(name)).find(|path| !path.is_file()) {
+        Some(lost) => Err(explain(&lost, io::Error::new(ErrorKind::NotFound, "it was removed during the run"))),
+        None => Ok(()),
+    }
+}
+
 /// Completes a move that was cut off, if there was one. The lock must be held.
 pub(crate) fn complete(aside: &Aside) -> io::Result<()> {
     if is_due(&aside.dir) { put_in_place(&aside.dir) } else { Ok(()) }
@@ -186,17 +196,18 @@ pub(crate) fn complete(aside: &Aside) -> io::Result<()> {
 /// Moves a result to where it is looked for.
 fn put_in_place(dir: &Path) -> io::Result<()> {
     let from = dir.join(UNFINISHED);
-    let is_there = |name: &str| fs::symlink_metadata(from.join(name)).is_ok();
-    if is_there(PARQUET) {
+    // looked at once: what goes away from now on is missed
+    let there: Vec<&str> = RESULT.into_iter().filter(|name| fs::symlink_metadata(from.join(name)).is_ok()).collect();
+    if there.contains(&PARQUET) {
         // nothing was moved yet: what this result has none of goes
-        for name in RESULT.into_iter().filter(|name| !is_there(name)) {
+        for name in RESULT.into_iter().filter(|name| !there.contains(name)) {
             match fs::remove_file(dir.join(name)) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(explain(&dir.join(name), e)),
                 _ => {}
             }
         }
     }
-    for name in RESULT.into_iter().filter(|name| is_there(name)) {
+    for name in there {
         let to = dir.join(name);
         fs::rename(from.join(name), &to).map_err(|e| explain(&to, e))?;
     }

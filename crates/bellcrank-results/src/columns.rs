@@ -15,10 +15,10 @@ pub struct Columns {
     pub units: Vec<String>,
     /// What the user should know about the run, such as that it failed; empty if all is well.
     pub note: String,
-    source: Source,
+    source: ColumnSource,
 }
 
-enum Source {
+enum ColumnSource {
     Folder(Arc<Snapshot>),
     Parquet(Table),
     /// The file, and where its numbers begin.
@@ -33,7 +33,7 @@ impl Columns {
                 let table =
                     Table::open(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
                 let (names, units) = described(&table);
-                return Ok(Columns { names, units, note: String::new(), source: Source::Parquet(table) });
+                return Ok(Columns { names, units, note: String::new(), source: ColumnSource::Parquet(table) });
             }
             Some("csv") if path.is_file() => return Columns::csv(path, String::new()),
             _ => {}
@@ -41,7 +41,7 @@ impl Columns {
         let now = Results::open(path)?.now();
         if let Some(table) = now.table.as_ref().filter(|t| t.rows() > 0) {
             let (names, units) = described(table);
-            return Ok(Columns { names, units, note: now.message.clone(), source: Source::Folder(now.clone()) });
+            return Ok(Columns { names, units, note: now.message.clone(), source: ColumnSource::Folder(now.clone()) });
         }
         let csv = now.place.join(CSV);
         match csv.exists() {
@@ -62,16 +62,16 @@ impl Columns {
             None => (field, String::new()),
         };
         let (names, units) = fields.into_iter().map(split).unzip();
-        Ok(Columns { names, units, note, source: Source::Csv(path.to_path_buf(), start) })
+        Ok(Columns { names, units, note, source: ColumnSource::Csv(path.to_path_buf(), start) })
     }
 
     /// The values of some columns, one list for each.
     pub fn read(&self, columns: &[usize]) -> io::Result<Vec<Vec<f64>>> {
         let of = |table: &Table| columns.iter().map(|c| table.read(&[*c], 0..table.rows())).collect();
         match &self.source {
-            Source::Parquet(table) => of(table),
-            Source::Folder(now) => now.table.as_ref().map_or(Ok(vec![vec![]; columns.len()]), of),
-            Source::Csv(path, start) => {
+            ColumnSource::Parquet(table) => of(table),
+            ColumnSource::Folder(now) => now.table.as_ref().map_or(Ok(vec![vec![]; columns.len()]), of),
+            ColumnSource::Csv(path, start) => {
                 let text = read(path)?;
                 let mut out = vec![Vec::new(); columns.len()];
                 let rows = text.get(*start..).unwrap_or("");

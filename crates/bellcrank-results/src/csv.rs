@@ -13,12 +13,12 @@
 //! versions of pandas keep the last bit with `read_csv(…, float_precision="round_trip")`.)
 
 use bellcrank_solve::analyses::modes::Modes;
-use bellcrank_solve::record::{Header, Recorder, Report, check_width};
+use bellcrank_solve::record::{Header, Recorder, RunReport, check_width};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// Rows are written after this time or this many bytes, whichever comes first; a killed run loses no more than that.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
 const BYTES: usize = 1 << 16;
 
 /// Writes one line per frame.
@@ -71,10 +71,10 @@ impl<W: Write> Recorder for Csv<W> {
             number(*x, &mut self.lines);
         }
         self.lines.push(b'\n');
-        if self.lines.len() > BYTES || self.written.elapsed() > PATIENCE { self.write() } else { Ok(()) }
+        if self.lines.len() > BYTES || self.written.elapsed() > FLUSH_AFTER { self.write() } else { Ok(()) }
     }
 
-    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         self.write()
     }
 }
@@ -232,7 +232,7 @@ mod tests {
             csv.frame(i as f64, &[0.5]).unwrap();
         }
         assert!(csv.lines.len() <= BYTES);
-        csv.written = Instant::now().checked_sub(2 * PATIENCE).unwrap();
+        csv.written = Instant::now().checked_sub(2 * FLUSH_AFTER).unwrap();
         csv.frame(2e4, &[0.5]).unwrap();
         assert!(csv.lines.is_empty());
         assert!(sink.0.len() > 3 && sink.0.iter().all(|n| *n < BYTES + 100));

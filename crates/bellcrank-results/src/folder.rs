@@ -17,8 +17,8 @@ use bellcrank_model::{System, scene};
 use bellcrank_solve::Summary;
 use bellcrank_solve::begin::EndState;
 use bellcrank_solve::events::Event;
-use bellcrank_solve::history::Taken;
-use bellcrank_solve::record::{Ended, Header, Recorder, Report};
+use bellcrank_solve::history::AcceptedStep;
+use bellcrank_solve::record::{Ended, Header, Recorder, RunReport};
 use serde_json::{Map, Value, json};
 use std::any::Any;
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 const CSV_CHANNELS: usize = 20_000;
 
 /// What was recorded is handed to the system after this time: a killed run loses no more.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
 /// Rows are handed over again in blocks of about this many bytes.
 const REPLAYED: usize = 1 << 20;
@@ -233,7 +233,7 @@ impl Writing {
     /// Notes that something waits; hands it to the system in good time.
     fn in_good_time(&mut self) -> io::Result<()> {
         let since = *self.waits.get_or_insert_with(Instant::now);
-        if since.elapsed() < PATIENCE { Ok(()) } else { self.flush() }
+        if since.elapsed() < FLUSH_AFTER { Ok(()) } else { self.flush() }
     }
 
     /// Hands everything to the system.
@@ -335,7 +335,7 @@ impl Recorder for Folder {
         writing.in_good_time()
     }
 
-    fn step(&mut self, _: &Taken) {
+    fn step(&mut self, _: &AcceptedStep) {
         if let Some(writing) = self.writing.as_mut().filter(|w| w.waits.is_some()) {
             // what cannot be written is told with the next frame, or at the end
             let _ = writing.in_good_time();
@@ -374,7 +374,7 @@ impl Recorder for Folder {
         Ok(())
     }
 
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         // no run was begun: the folder may be somebody else's
         let Some(mut writing) = self.writing.take() else { return Ok(()) };
         let (mut result, mut status) = (Ok(()), None);
@@ -396,7 +396,7 @@ impl Recorder for Folder {
         all.insert("status".into(), "finished".into());
         all.extend(json::report(report));
         all.extend(status.map(|status| ("status".to_string(), status.into())));
-        all.insert("files".into(), files.into());
+        all.insert("files".into(), files.clone().into());
         all.insert("notes".into(), std::mem::take(&mut writing.files.notes).into());
         result = result.and(write_summary(&writing.aside, &all, FinalValues::of(report)));
         self.stayed = true;
@@ -405,14 +405,14 @@ impl Recorder for Folder {
             return Err(e);
         }
         let resumable = report.ended() == Ended::Interrupted && writing.aside.path(CHECKPOINT).exists();
-        self.stayed = !writing.aside.settle(resumable)?;
+        self.stayed = !writing.aside.settle(&files, resumable)?;
         Ok(())
     }
 }
 
 impl Folder {
     /// The end of a run that finished, for others to begin with.
-    fn end_state(&self, report: &dyn Report) -> Option<Vec<u8>> {
+    fn end_state(&self, report: &dyn RunReport) -> Option<Vec<u8>> {
         let summary = (report as &dyn Any).downcast_ref::<Summary>()?;
         let finished = summary.ended() == Ended::Finished;
         let system = self.system.as_ref().filter(|_| finished)?;

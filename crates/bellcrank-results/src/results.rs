@@ -165,7 +165,7 @@ fn stamp(dir: &Path) -> Stamp {
 }
 
 /// What a folder holds, by its summary and the names in it.
-struct Found {
+struct FolderContents {
     place: PathBuf,
     summary: Value,
     /// The file of the frames.
@@ -173,14 +173,14 @@ struct Found {
     held: bool,
 }
 
-impl Found {
-    fn look(folder: &Path) -> Found {
+impl FolderContents {
+    fn look(folder: &Path) -> FolderContents {
         let summary = summary::read(folder).unwrap_or(Value::Null);
         let (rows, columns) = (folder.join(ROWS), folder.join(PARQUET));
         // rows stay until the columns are complete
         let first = if summary["status"] == "running" { [rows, columns] } else { [columns, rows] };
         let frames = first.into_iter().find(|path| path.exists());
-        Found { place: folder.to_path_buf(), summary, frames, held: is_held(folder) }
+        FolderContents { place: folder.to_path_buf(), summary, frames, held: is_held(folder) }
     }
 
     /// How far a run came that has not ended, by its last row.
@@ -197,8 +197,8 @@ impl Found {
 
 /// The result to show, and what there is besides: a run that goes on before one that stands, and the better one of that and a
 /// run that was killed, or whose files were being moved.
-fn choose(dir: &Path) -> (Found, String) {
-    let (stands, aside) = (Found::look(dir), Found::look(&dir.join(UNFINISHED)));
+fn choose(dir: &Path) -> (FolderContents, String) {
+    let (stands, aside) = (FolderContents::look(dir), FolderContents::look(&dir.join(UNFINISHED)));
     // after an interrupt rows alone wait there, for whoever resumes the run
     if aside.is_none() || aside.summary.is_null() && !stands.is_none() {
         return (stands, String::new());
@@ -206,12 +206,12 @@ fn choose(dir: &Path) -> (Found, String) {
     if stands.is_none() || aside.held {
         // a run that is being put in its place has its summary here and its frames there
         let frames = aside.frames.clone().or_else(|| stands.frames.clone());
-        return (Found { frames, ..aside }, String::new());
+        return (FolderContents { frames, ..aside }, String::new());
     }
     let rank = Rank::of(&aside.summary).or_else(|| aside.came());
     if rank.is_some_and(|rank| rank.replaces(Rank::of(&stands.summary))) {
         let frames = aside.frames.clone().or_else(|| stands.frames.clone());
-        return (Found { frames, ..aside }, String::new());
+        return (FolderContents { frames, ..aside }, String::new());
     }
     let word = aside.summary["status"].as_str().filter(|word| *word != "running").unwrap_or("killed");
     let more = format!("A later run was {word}; its frames are in {}.", aside.place.display());
@@ -232,7 +232,7 @@ fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
             opened => break (found, more, opened, stamp),
         }
     };
-    let Found { place, summary, frames, held } = found;
+    let FolderContents { place, summary, frames, held } = found;
     let mut state = match summary["status"].as_str() {
         Some("running") if held => State::Running,
         Some("running" | "killed") => State::Killed,

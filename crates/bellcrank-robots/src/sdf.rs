@@ -12,7 +12,7 @@ const SILENT: [&str; 8] =
     ["link", "joint", "pose", "static", "self_collide", "allow_auto_disable", "enable_wind", "frame"];
 
 /// Frames by their names, links among them, in the frame of the model.
-struct Frames<'a> {
+struct NamedFrames<'a> {
     links: HashMap<&'a str, usize>,
     poses: HashMap<&'a str, Pose>,
     /// Whether axes are told in the frame of the model where nothing is said.
@@ -82,7 +82,7 @@ fn model(el: El, version: f64, robot: &mut Robot) -> Result<(), Diagnostics> {
     }
     let fixed = matches!(said(el, "static"), Some("true" | "1"));
     let place = pose_of(el)?;
-    let mut frames = Frames { links: HashMap::new(), poses: HashMap::new(), old: version < 1.5 };
+    let mut frames = NamedFrames { links: HashMap::new(), poses: HashMap::new(), old: version < 1.5 };
     let mut problems = Diagnostics::new();
     let first = robot.links.len();
     for l in el.all("link") {
@@ -152,7 +152,7 @@ fn open_circles(robot: &mut Robot, first: usize) {
     }
 }
 
-fn link<'a>(el: El<'a>, frames: &mut Frames<'a>, robot: &mut Robot) -> Result<Link, Diagnostic> {
+fn link<'a>(el: El<'a>, frames: &mut NamedFrames<'a>, robot: &mut Robot) -> Result<Link, Diagnostic> {
     let name = el.own_name()?;
     let mut pose = pose_of(el)?;
     if let Some(other) = relative_to(el).filter(|o| *o != "__model__") {
@@ -222,7 +222,7 @@ fn look(visual: El) -> Result<Option<Look>, Diagnostic> {
     })
 }
 
-fn end(el: El, key: &str, frames: &Frames) -> Result<Option<usize>, Diagnostic> {
+fn end(el: El, key: &str, frames: &NamedFrames) -> Result<Option<usize>, Diagnostic> {
     let of = el.children().find(|c| c.name() == key).map_or("", |c| c.text());
     if of == "world" {
         return Ok(None);
@@ -235,7 +235,7 @@ fn end(el: El, key: &str, frames: &Frames) -> Result<Option<usize>, Diagnostic> 
 }
 
 /// An axis, in the frame of the model.
-fn axis(el: El, key: &str, pose: &Pose, frames: &Frames) -> Result<Option<Vec3>, Diagnostic> {
+fn axis(el: El, key: &str, pose: &Pose, frames: &NamedFrames) -> Result<Option<Vec3>, Diagnostic> {
     let Some(axis) = el.children().find(|c| c.name() == key) else { return Ok(None) };
     let xyz = axis.child("xyz");
     let direction = xyz.map_or(Ok([0.0, 0.0, 1.0]), |x| x.values())?;
@@ -255,7 +255,7 @@ fn axis(el: El, key: &str, pose: &Pose, frames: &Frames) -> Result<Option<Vec3>,
     Ok(Some(r * unit))
 }
 
-fn joint(el: El, frames: &Frames, robot: &mut Robot) -> Result<Joint, Diagnostic> {
+fn joint(el: El, frames: &NamedFrames, robot: &mut Robot) -> Result<Joint, Diagnostic> {
     let name = el.own_name()?.to_string();
     let between = [end(el, "parent", frames)?, end(el, "child", frames)?];
     let kind = match el.attribute("type").unwrap_or("") {
@@ -313,7 +313,7 @@ fn limit(el: El, key: &str, or: f64) -> Result<f64, Diagnostic> {
 }
 
 /// θ₂ = −ratio · θ₁ of the turns of parent and child against the reference body.
-fn gearbox(el: El, frames: &Frames, robot: &mut Robot) -> Result<Option<Tie>, Diagnostic> {
+fn gearbox(el: El, frames: &NamedFrames, robot: &mut Robot) -> Result<Option<Tie>, Diagnostic> {
     let name = el.own_name()?.to_string();
     let (first, second) = (end(el, "parent", frames)?, end(el, "child", frames)?);
     let base = end(el, "gearbox_reference_body", frames)?;

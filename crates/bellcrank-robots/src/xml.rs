@@ -14,10 +14,10 @@ const MOST_FILES: usize = 256;
 pub struct Document {
     /// The texts that places point into.
     pub sources: Sources,
-    elements: Vec<Element>,
+    elements: Vec<XmlElement>,
 }
 
-struct Element {
+struct XmlElement {
     name: String,
     attributes: Vec<(String, String)>,
     text: String,
@@ -117,7 +117,7 @@ impl Document {
             if let Some(parent) = parent {
                 self.elements[parent as usize].children.push(own);
             }
-            self.elements.push(Element {
+            self.elements.push(XmlElement {
                 name: node.tag_name().name().to_string(),
                 attributes: node.attributes().map(|a| (a.name().to_string(), a.value().to_string())).collect(),
                 text: node.text().unwrap_or("").trim().to_string(),
@@ -151,7 +151,7 @@ fn byte_of(text: &str, at: roxmltree::TextPos) -> usize {
 }
 
 impl<'a> El<'a> {
-    fn element(self) -> &'a Element {
+    fn element(self) -> &'a XmlElement {
         &self.document.elements[self.number as usize]
     }
 

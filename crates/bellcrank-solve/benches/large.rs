@@ -15,7 +15,7 @@ use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::FormulationKind;
 use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::formulation;
-use bellcrank_solve::history::Taken;
+use bellcrank_solve::history::AcceptedStep;
 use bellcrank_solve::linear::MatrixPlan;
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::record::OnStep;
@@ -166,7 +166,7 @@ fn run(system: &Arc<System>, options: &Options) -> Run {
     let bytes = LIVE.load(Ordering::Relaxed) - before;
     let clock = Instant::now();
     let (mut before, mut times) = (0.0, Vec::with_capacity(4096));
-    let summary = simulation.run(&mut OnStep(|_: &Taken| {
+    let summary = simulation.run(&mut OnStep(|_: &AcceptedStep| {
         let now = clock.elapsed().as_nanos() as f64;
         times.push(now - before);
         before = now;

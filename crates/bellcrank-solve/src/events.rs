@@ -39,7 +39,7 @@ impl fmt::Display for Event {
 
 /// A root that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct EventRoot {
     /// When.
     pub t: f64,
     /// The number of the switch function.
@@ -64,9 +64,20 @@ const REACH: f64 = 0.9;
 /// Most looks that are spent on proving that one function has no root in a part of a step.
 const MOST_LOOKS: usize = 2000;
 
+/// What is known where a stretch of time begins.
+#[derive(Clone, Copy, PartialEq)]
+enum Begin {
+    /// An event, or the start: functions may rise from zero.
+    Fresh,
+    /// The values are those at the end of the step before.
+    Known,
+    /// It is looked at once more.
+    Again,
+}
+
 /// Watches switch functions from step to step.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Watch {
+pub struct EventFinder {
     n: usize,
     /// Whether the step starts at an event, or at the start.
     started: bool,
@@ -76,12 +87,15 @@ pub struct Watch {
     /// How the functions move, alike.
     approaches: Vec<Approach>,
     buffer: (Vec<f64>, Vec<Approach>),
+    /// The largest of each in the step that is looked at.
+    #[serde(skip)]
+    sizes: Vec<f64>,
 }
 
-impl Watch {
+impl EventFinder {
     /// A watch on `n` switch functions.
-    pub fn new(n: usize) -> Watch {
-        Watch { n, ..Watch::default() }
+    pub fn new(n: usize) -> EventFinder {
+        EventFinder { n, ..EventFinder::default() }
     }
 
     /// The number of switch functions.
@@ -95,34 +109,46 @@ impl Watch {
     }
 
     /// The first event in the step between two times; `look` gives the switch functions at any time in it.
-    pub fn find<E>(&mut self, from: f64, to: f64, look: &mut Look<E>) -> Result<Option<Found>, E> {
+    pub fn find<E>(&mut self, from: f64, to: f64, look: &mut Look<E>) -> Result<Option<EventRoot>, E> {
         let n = self.n;
         if n == 0 {
             return Ok(None);
         }
         let fresh = !std::mem::replace(&mut self.started, true);
-        if self.sample(from, to, fresh, look)? {
+        let begin = if fresh { Begin::Fresh } else { Begin::Known };
+        if self.sample(from, to, begin, look)? {
             return Ok(None);
         }
-        let mut first: Option<Found> = None;
-        for k in 0..n {
-            let Some((a, b)) = self.bracket(k, fresh, look)? else { continue };
-            if first.is_some_and(|f| f.t <= a) {
+        let Some(mut first) = self.first(fresh, None, look)? else { return Ok(None) };
+        // functions that fall and rise again before it, in a time that is short beside the step and not beside the event
+        if n > 1 && first.t > from && !self.sample(from, first.t, Begin::Again, look)? {
+            first = self.first(fresh, Some(first), look)?.unwrap_or(first);
+        }
+        Ok(Some(first))
+    }
+
+    /// The first event among the samples: before another one, of another function.
+    fn first<E>(&mut self, fresh: bool, before: Option<EventRoot>, look: &mut Look<E>) -> Result<Option<EventRoot>, E> {
+        let mut first = before;
+        for k in (0..self.n).filter(|k| before.is_none_or(|f| f.switch != *k)) {
+            let Some((a, b)) = self.bracket(k, fresh, before.is_some(), look)? else { continue };
+            // what falls from the start was found at the first look
+            if first.is_some_and(|f| f.t <= a) || (before.is_some() && a == b) {
                 continue;
             }
             let t = if a == b { a } else { self.root(k, a, b, look)? };
             if first.is_none_or(|f| t < f.t) {
-                first = Some(Found { t, switch: k });
+                first = Some(EventRoot { t, switch: k });
             }
         }
         Ok(first)
     }
 
     /// Looks at both ends of a step and, unless everything is far away, at times between. Tells whether everything is.
-    fn sample<E>(&mut self, from: f64, to: f64, fresh: bool, look: &mut Look<E>) -> Result<bool, E> {
+    fn sample<E>(&mut self, from: f64, to: f64, begin: Begin, look: &mut Look<E>) -> Result<bool, E> {
         let (n, h) = (self.n, to - from);
         self.times.clear();
-        if fresh {
+        if begin != Begin::Known {
             self.values.clear();
             self.approaches.clear();
             self.look(from, look)?;
@@ -135,11 +161,12 @@ impl Watch {
             self.times.push(from);
         }
         self.look(to, look)?;
-        if !fresh && (0..n).all(|k| approach::far(&self.sight(0, k), &self.sight(1, k))) {
+        if begin != Begin::Fresh && (0..n).all(|k| approach::far(&self.sight(0, k), &self.sight(1, k))) {
             return Ok(true);
         }
         let parts = approach::parts(h, [&self.approaches[..n], &self.approaches[n..]], PARTS);
-        let shorter = (2..=SHORTER).rev().map(|i| 0.25f64.powi(i)).filter(|part| fresh && part * (parts as f64) < 1.0);
+        let shorter = (2..=SHORTER).rev().map(|i| 0.25f64.powi(i));
+        let shorter = shorter.filter(|part| begin == Begin::Fresh && part * (parts as f64) < 1.0);
         for part in shorter.chain((1..parts).map(|i| i as f64 / parts as f64)) {
             self.look(from + h * part, look)?;
         }
@@ -170,9 +197,13 @@ impl Watch {
 
     /// Two times between which function `k` falls through zero for the first time; twice the start where it
     /// falls from there.
-    fn bracket<E>(&mut self, k: usize, fresh: bool, look: &mut Look<E>) -> Result<Option<(f64, f64)>, E> {
+    fn bracket<E>(&mut self, k: usize, fresh: bool, again: bool, look: &mut Look<E>) -> Result<Option<(f64, f64)>, E> {
         let count = self.times.len();
         let size = (0..count).fold(0.0f64, |m, j| m.max(self.value(j, k).abs()));
+        // rounding is what it is beside the values in the whole step
+        self.sizes.resize(self.n, 0.0);
+        let size = if again { size.max(self.sizes[k]) } else { size };
+        self.sizes[k] = size;
         if !size.is_finite() {
             return Ok(None);
         }
@@ -198,8 +229,10 @@ impl Watch {
                 }
                 continue;
             }
-            // a dip between samples
-            if j + 1 < count && self.value(j - 1, k) > x && self.value(j + 1, k) >= x {
+            // a dip between samples, or beside the first and the last of them
+            let rises_before = j > 1 && self.value(j - 1, k) <= x;
+            let falls_behind = j + 2 < count && self.value(j + 1, k) < x;
+            if j + 1 < count && !rises_before && !falls_behind {
                 let triple = [j - 1, j, j + 1].map(|j| (self.times[j], self.value(j, k)));
                 if let Some(low) = self.dip(k, triple, look)? {
                     return Ok(Some((self.times[j - 1], low)));
@@ -256,7 +289,7 @@ impl Watch {
             let t = 0.5 * (a + b - left / bend);
             let lowest = fb + (t - b) * (left + bend * (t - a));
             // all false where the three lie on a line and t is none
-            let promising = lowest < REACH * fb && t > a && t < c && t != b;
+            let promising = bend > 0.0 && lowest < REACH * fa.min(fb).min(fc) && t > a && t < c && t != b;
             if !promising {
                 break;
             }
@@ -266,7 +299,8 @@ impl Watch {
                 low = Some(t);
                 break;
             }
-            samples = match (t < b, f < fb) {
+            // beside the first or the last sample the lowest of the three is at an end
+            samples = match (t < b, f < fb || if t < b { fa < fb } else { fc < fb }) {
                 (true, true) => [samples[0], (t, f), samples[1]],
                 (true, false) => [(t, f), samples[1], samples[2]],
                 (false, true) => [samples[1], (t, f), samples[2]],
@@ -333,7 +367,7 @@ mod tests {
     use std::convert::Infallible;
 
     /// The first event of functions of time in a step, and how often they were looked at.
-    fn first(watch: &mut Watch, from: f64, to: f64, f: &dyn Fn(f64) -> Vec<f64>) -> (Option<Found>, usize) {
+    fn first(watch: &mut EventFinder, from: f64, to: f64, f: &dyn Fn(f64) -> Vec<f64>) -> (Option<EventRoot>, usize) {
         let mut count = 0;
         let found = watch.find::<Infallible>(from, to, &mut |t, out, _| {
             count += 1;
@@ -346,23 +380,23 @@ mod tests {
     #[test]
     fn the_first_of_several_roots_is_found_to_rounding() {
         let f = |t: f64| vec![(t - 0.7) * (t - 2.0), 0.3 - t * t * t, 1.0 + t, f64::INFINITY];
-        let (found, count) = first(&mut Watch::new(4), 0.0, 1.0, &f);
+        let (found, count) = first(&mut EventFinder::new(4), 0.0, 1.0, &f);
         let exact = 0.3f64.cbrt();
         let found = found.expect("a root");
         assert!(found.switch == 1 && (found.t - exact).abs() < 4e-16, "{found:?}");
         assert!(count < 50, "{count}");
         // a step that ends before it sees none; the next one starts where it ended
-        let mut watch = Watch::new(4);
+        let mut watch = EventFinder::new(4);
         assert!(first(&mut watch, 0.0, 0.6, &f).0.is_none());
         let (found, count) = first(&mut watch, 0.6, 0.9, &f);
-        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 30, "{found:?} {count}");
+        assert!(found.is_some_and(|f| (f.t - exact).abs() < 4e-16) && count < 40, "{found:?} {count}");
     }
 
     #[test]
     fn a_short_dip_is_seen_and_a_near_miss_is_none() {
         for (depth, seen) in [(1e-3, true), (1e-9, true), (-1e-9, false), (-0.1, false)] {
             let f = |t: f64| vec![(t - 0.41).powi(2) * (1.3 - t) - depth];
-            let mut watch = Watch::new(1);
+            let mut watch = EventFinder::new(1);
             let (found, _) = first(&mut watch, 0.0, 1.0, &f);
             assert_eq!(found.is_some(), seen, "{depth}");
             if let Some(found) = found {
@@ -372,20 +406,40 @@ mod tests {
     }
 
     #[test]
+    fn a_dip_beside_an_end_of_a_step_is_seen() {
+        for at in [0.02, 0.07, 0.9, 0.93] {
+            let f = |t: f64| vec![(t - at).powi(2) * (2.0 + t) - 1e-5];
+            let (found, count) = first(&mut EventFinder::new(1), 0.0, 1.0, &f);
+            assert!(found.is_some_and(|x| f(x.t)[0].abs() < 1e-15 && x.t < at), "{at}: {found:?}");
+            assert!(count < 60, "{count}");
+        }
+    }
+
+    #[test]
+    fn what_falls_and_rises_again_just_before_another_event_is_found() {
+        // the first dips from 0.095 to 0.1, where the second falls
+        let f = |t: f64| vec![(t - 0.095) * (t - 0.1), 0.1 - t];
+        let mut watch = EventFinder::new(2);
+        let (found, count) = first(&mut watch, -0.1, 1.0, &f);
+        assert!(found.is_some_and(|x| x.switch == 0 && (x.t - 0.095).abs() < 1e-15), "{found:?}");
+        assert!(count < 80, "{count}");
+    }
+
+    #[test]
     fn a_function_that_starts_at_zero_is_found_when_it_falls_again() {
         // a low bounce within a long step, with the rounding of the start
         for flight in [0.3, 1e-2, 1e-3, 1e-4] {
             for off in [0.0, -1e-17, 1e-17] {
                 let f = |t: f64| vec![t * (flight - t) + off];
-                let (found, _) = first(&mut Watch::new(1), 0.0, 1.0, &f);
+                let (found, _) = first(&mut EventFinder::new(1), 0.0, 1.0, &f);
                 assert!(found.is_some_and(|f| (f.t - flight).abs() < 1e-12), "{flight} {off}: {found:?}");
             }
         }
         // one that falls from the start does so at once; one that rests at zero never does
-        let falls = first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![2.0 - t]).0;
-        assert_eq!(falls, Some(Found { t: 2.0, switch: 0 }));
-        assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|_| vec![-1e-16]).0, None);
-        assert_eq!(first(&mut Watch::new(1), 2.0, 3.0, &|t| vec![(t - 2.0).powi(2)]).0, None);
+        let falls = first(&mut EventFinder::new(1), 2.0, 3.0, &|t| vec![2.0 - t]).0;
+        assert_eq!(falls, Some(EventRoot { t: 2.0, switch: 0 }));
+        assert_eq!(first(&mut EventFinder::new(1), 2.0, 3.0, &|_| vec![-1e-16]).0, None);
+        assert_eq!(first(&mut EventFinder::new(1), 2.0, 3.0, &|t| vec![(t - 2.0).powi(2)]).0, None);
     }
 
     #[test]
@@ -399,7 +453,7 @@ mod tests {
         };
         let exact = 10.0 - 0.99f64.sqrt() / 20.0;
         for h in [0.7, 3.0, 14.0, 20.0] {
-            let (mut watch, mut t, mut far) = (Watch::new(1), 0.0, 0);
+            let (mut watch, mut t, mut far) = (EventFinder::new(1), 0.0, 0);
             loop {
                 let mut count = 0;
                 let found = watch.find::<Infallible>(t, t + h, &mut |t, out, approaches| {
@@ -422,7 +476,7 @@ mod tests {
     #[test]
     fn no_event_is_found_twice() {
         let f = |t: f64| vec![(3.0 * t).sin() + 0.1];
-        let (mut watch, mut t, mut found) = (Watch::new(1), 0.0, Vec::new());
+        let (mut watch, mut t, mut found) = (EventFinder::new(1), 0.0, Vec::new());
         let mut sign = 1.0;
         while t < 10.0 {
             let g = |t: f64| vec![sign * f(t)[0]];

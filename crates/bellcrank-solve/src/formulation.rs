@@ -86,6 +86,13 @@ pub fn index1() -> Formulation {
     formulation("index1", vec![kinematics(None), balance(), flow(), acceleration], 1)
 }
 
+/// Constraints that are drawn closed, g̈ + 2α ġ + β² g = 0 [Baumgarte 1972]; nothing is projected.
+pub fn baumgarte(alpha: f64, beta: f64) -> Formulation {
+    let closing = [(1.0, Piece::Acceleration), (2.0 * alpha, Piece::Velocity), (beta * beta, Piece::Position)];
+    let closing = row(Unknown::Lambda, &closing);
+    formulation("baumgarte", vec![kinematics(None), balance(), flow(), closing], 1)
+}
+
 /// Old and new reactions as two forces that are added to the law of the method, so that positions and velocities
 /// both obey the constraints: HHT-ADD [Jay & Negrut 2007]. b is the share of the new ones in the positions.
 pub fn additive(b: f64) -> Formulation {
@@ -111,6 +118,11 @@ impl Formulation {
     pub fn condenses(&self) -> bool {
         let kinematics = |r: &Row| r.terms == kinematics(None).terms;
         self.index == 3 && self.rows.iter().any(|r| r.pairs == Unknown::V && kinematics(r))
+    }
+
+    /// Whether positions and velocities drift, and are put back after every step.
+    pub fn projects(&self) -> bool {
+        self.index == 1 && !self.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::Position))
     }
 
     /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
@@ -150,7 +162,8 @@ impl fmt::Display for Formulation {
                 } else {
                     ""
                 };
-                write!(f, "{sign}{}", symbol(*piece))?;
+                let factor = if c.abs() == 1.0 { String::new() } else { format!("{} ", c.abs()) };
+                write!(f, "{sign}{factor}{}", symbol(*piece))?;
             }
             writeln!(f, " = 0")?;
         }
@@ -165,5 +178,7 @@ mod tests {
     #[test]
     fn tables_read_like_the_book() {
         assert_eq!(ggl().to_string(), "T q̇ − v + Gᵀμ = 0\nM v̇ − f + Gᵀλ = 0\nż − φ = 0\ng = 0\nġ = 0\n");
+        let closing = baumgarte(5.0, 10.0).to_string();
+        assert!(closing.ends_with("g̈ + 10 ġ + 100 g = 0\n"), "{closing}");
     }
 }

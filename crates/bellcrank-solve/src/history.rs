@@ -14,7 +14,7 @@ const CULPRITS: usize = 256;
 
 /// A step as it was taken.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken<'a> {
+pub struct AcceptedStep<'a> {
     /// Its end.
     pub t: f64,
     /// Its size.
@@ -48,7 +48,7 @@ pub struct Stretch {
 
 impl Stretch {
     /// A single step.
-    pub fn of(s: &Taken) -> Stretch {
+    pub fn of(s: &AcceptedStep) -> Stretch {
         Stretch {
             t: s.t,
             steps: 1,
@@ -106,7 +106,7 @@ impl Default for History {
 
 impl History {
     /// Adds a step.
-    pub fn add(&mut self, s: &Taken) {
+    pub fn add(&mut self, s: &AcceptedStep) {
         self.blame(s.t - s.h, s.refusals);
         let one = Stretch::of(s);
         match self.stretches.last_mut() {
@@ -172,8 +172,15 @@ impl History {
 mod tests {
     use super::*;
 
-    fn step(k: usize, refusals: &[Refusal]) -> Taken<'_> {
-        Taken { t: (k + 1) as f64, h: 1.0 + (k % 7) as f64, order: 1 + k % 5, iterations: 2, refusals, events: &[] }
+    fn step(k: usize, refusals: &[Refusal]) -> AcceptedStep<'_> {
+        AcceptedStep {
+            t: (k + 1) as f64,
+            h: 1.0 + (k % 7) as f64,
+            order: 1 + k % 5,
+            iterations: 2,
+            refusals,
+            events: &[],
+        }
     }
 
     #[test]

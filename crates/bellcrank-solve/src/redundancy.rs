@@ -10,7 +10,7 @@ use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::linear::kkt::Kkt;
 use crate::linear::loops::Loops;
 use crate::linear::projection::project;
-use crate::linear::rank::{DENSE, scaled_rows};
+use crate::linear::rank::{DENSE, rank, scaled_rows};
 use crate::linear::scales::RowScales;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::random::Xorshift;
@@ -26,6 +26,14 @@ const SINGULAR: f64 = 1e-2;
 
 /// How far aside a start is looked at, in rad and lengths of the model, to see whether its rank is that of a singular position.
 const ASIDE: f64 = 0.02;
+
+/// A position is closed within this part of the model's length.
+const CLOSED: f64 = 1e-9;
+
+/// A structure comes back to less than this part of the way aside, or stays open by more than this part of its square: what only gives
+/// way to first order does, and inaccurate dimensions of a mechanism do not.
+const BACK: f64 = 0.1;
+const OPENS: f64 = 0.01;
 
 /// Most corrections that put a position aside onto the constraints.
 const CORRECTIONS: usize = 8;
@@ -45,7 +53,8 @@ pub(crate) fn choose(
         return LeftOut { of: m, rows: Vec::new() };
     }
     // at a singular position more rows are dependent than in its neighbourhood
-    let aside = aside(dynamics, kkt, at, w).filter(|(_, rows)| rows.len() < dropped.len());
+    let closed = aside(dynamics, kkt, at, w).filter(|aside| aside.open <= CLOSED * dynamics.length());
+    let aside = closed.map(|aside| (aside.point, kkt.dropped_rows())).filter(|(_, rows)| rows.len() < dropped.len());
     let (at, dropped) = aside.as_ref().map_or((at, dropped), |(at, rows)| (at, rows));
     let rows = match is_dense(dynamics) && !dropped.is_empty() {
         true => dependent(dynamics, at, w, m - dropped.len(), of_tree).0,
@@ -59,9 +68,39 @@ fn is_dense(dynamics: &dyn Dynamics) -> bool {
     dynamics.layout().n().max(dynamics.layout().m()) <= DENSE
 }
 
-/// A closed position near by, along any free motion, and the rows that depend on others there.
-fn aside(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) -> Option<(Point, Vec<usize>)> {
+/// The rows to leave out of a structure close to its dead centre, where a factorization drops rows that hold it: pivots ϑ² of
+/// directions that differ by an angle ϑ. `None` if it is none: it moves aside and stays closed, or its rows do depend on each other.
+pub(crate) fn of_structure(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) -> Option<LeftOut> {
+    let dropped = kkt.dropped_rows().len();
+    if dropped == 0 || !is_dense(dynamics) {
+        return None;
+    }
+    let rows = rank(dynamics, at, w)?.dependent();
+    if rows.len() >= dropped {
+        return None;
+    }
+    let Aside { point, open } = aside(dynamics, kkt, at, w)?;
+    let unit = unit_of(dynamics);
+    let moved = point.q.iter().zip(&at.q).enumerate().fold(0.0f64, |m, (k, (a, b))| m.max((a - b).abs() * unit(k)));
+    let is_held = moved < BACK * ASIDE || open > OPENS * ASIDE * ASIDE * dynamics.length();
+    is_held.then_some(LeftOut { of: dynamics.layout().m(), rows })
+}
+
+/// What coordinates count in rad and lengths of the model.
+fn unit_of(dynamics: &dyn Dynamics) -> impl Fn(usize) -> f64 {
     let (length, scales) = (dynamics.length(), dynamics.scales());
+    move |k| if scales[k] == Scale::Angle { 1.0 } else { 1.0 / length }
+}
+
+/// A position near by, along any free motion, and by how much it is open.
+struct Aside {
+    point: Point,
+    open: f64,
+}
+
+/// The position that corrections lead to from aside; the system has been factored there.
+fn aside(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) -> Option<Aside> {
+    let (length, unit) = (dynamics.length(), unit_of(dynamics));
     let mut trial = at.clone();
     trial.charts.left_out = LeftOut::default();
     let mut random = Xorshift(7);
@@ -73,8 +112,7 @@ fn aside(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) 
     look(&trial, w);
     kkt.factor(&trial, w).ok()?;
     let mut way = kkt.respond(&load).ok()?.to_vec();
-    let unit = |s: &Scale| if *s == Scale::Angle { 1.0 } else { 1.0 / length };
-    let size = way.iter().zip(&scales).fold(0.0f64, |m, (d, s)| m.max(d.abs() * unit(s)));
+    let size = way.iter().enumerate().fold(0.0f64, |m, (k, d)| m.max(d.abs() * unit(k)));
     if !size.is_finite() || size <= 0.0 {
         return None;
     }
@@ -96,7 +134,7 @@ fn aside(dynamics: &dyn Dynamics, kkt: &mut Kkt, at: &Point, w: &mut Workspace) 
         let delta = delta.ok()?.to_vec();
         dynamics.retract(1.0, &mut trial.q, &delta);
     }
-    (open <= 1e-9 * length).then(|| (trial, kkt.dropped_rows()))
+    Some(Aside { point: trial, open })
 }
 
 /// The rows that sweeps over a spanning tree hold exactly, of equations that have one: they are independent in any position.

@@ -11,10 +11,11 @@
 //! assumed of the method; where the three runs do not come closer to each other, that is what is told.
 //!
 //! No two runs look at the same times: fixed steps are not halved but divided by 2.1, and those of error control may be no
-//! longer than a part of the run that is another one for each. So what one run has stepped over is seen by the others.
+//! longer than a part of the run that is another one for each. So what one run has stepped over is seen by the others. With
+//! FMUs, values are exchanged twice and four times as often.
 
 use crate::choices::{MethodName, Options};
-use crate::record::{ColumnMemory, Header, Memory, Recorder, Report};
+use crate::record::{ColumnMemory, Header, Memory, Recorder, RunReport};
 use crate::run::{Machine, Simulation, StartError, Status, Summary};
 use bellcrank_model::{Dynamics, State};
 use std::io;
@@ -36,24 +37,24 @@ const AGREEMENT: f64 = 0.01;
 
 /// Keeps frames for comparison, thinned out to a bound.
 #[derive(Default)]
-pub struct Kept {
+pub struct ThinnedFrames {
     /// The frames.
     pub memory: Memory,
     every: usize,
     seen: usize,
 }
 
-impl Kept {
+impl ThinnedFrames {
     /// For a run with these options and this number of channels.
-    pub fn new(options: &Options, channels: usize) -> Kept {
+    pub fn new(options: &Options, channels: usize) -> ThinnedFrames {
         let rows = options.until / options.sample_distance();
         let every = (rows * (channels + 1) as f64 / VALUES as f64).ceil().max(1.0) as usize;
-        Kept { memory: Memory::default(), every, seen: 0 }
+        ThinnedFrames { memory: Memory::default(), every, seen: 0 }
     }
 
     /// The frames of a run that is over.
-    pub fn of(frames: &ColumnMemory, options: &Options) -> Kept {
-        let mut kept = Kept::new(options, frames.header().channels.len());
+    pub fn of(frames: &ColumnMemory, options: &Options) -> ThinnedFrames {
+        let mut kept = ThinnedFrames::new(options, frames.header().channels.len());
         kept.memory.header = frames.header().clone();
         // memory takes any frame of the right width
         let _ = frames.replay(&mut |t, values| kept.frame(t, values));
@@ -62,7 +63,7 @@ impl Kept {
     }
 }
 
-impl Recorder for Kept {
+impl Recorder for ThinnedFrames {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
         self.seen = 0;
         self.memory.begin(header)
@@ -72,7 +73,7 @@ impl Recorder for Kept {
         self.seen += 1;
         if wanted { self.memory.frame(t, values) } else { Ok(()) }
     }
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         self.memory.end(report)
     }
 }
@@ -172,6 +173,8 @@ impl Verification {
 /// such.
 pub fn finer(options: &Options, k: i32) -> Option<Options> {
     let mut o = options.clone();
+    // the error of the exchange with FMUs is part of that of the run
+    o.testing.exchanges = 1 << k;
     match &mut o.step {
         Some(h) => *h = tidy(*h / FINER.powi(k)),
         None => {
@@ -204,7 +207,7 @@ pub fn verify(
     dynamics: &Arc<dyn Dynamics>,
     start: &State,
     options: &Options,
-    kept: &Kept,
+    kept: &ThinnedFrames,
     run: &Summary,
 ) -> Result<Verification, String> {
     verify_with(&|o| Simulation::new(Machine::equations(&run.model, dynamics.clone(), start), o), options, kept, run)
@@ -214,7 +217,7 @@ pub fn verify(
 pub type Make<'a> = &'a (dyn Fn(Options) -> Result<Simulation, StartError> + Sync);
 
 /// The same with a way to make runs. Runs are compared at equal intervals: one that was recorded otherwise is run once more.
-pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) -> Result<Verification, String> {
+pub fn verify_with(make: Make, options: &Options, kept: &ThinnedFrames, run: &Summary) -> Result<Verification, String> {
     let mut options = options.clone();
     let again =
         options.sample.is_none().then(|| Options { sample: Some(options.sample_distance()), ..options.clone() });
@@ -229,8 +232,8 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
     if finer.is_empty() {
         return Err(format!("a tolerance finer than {:e} is below double precision", options.rtol));
     }
-    let one = |o: &Options| -> Result<(Kept, usize), String> {
-        let mut kept = Kept { memory: Memory::default(), every: kept.every, seen: 0 };
+    let one = |o: &Options| -> Result<(ThinnedFrames, usize), String> {
+        let mut kept = ThinnedFrames { memory: Memory::default(), every: kept.every, seen: 0 };
         let mut s = make(o.clone()).map_err(|e| e.to_string())?;
         let summary = s.run(&mut kept);
         match summary.status {
@@ -239,7 +242,7 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
             Status::Failed(e) => Err(format!("the finer run failed: {e}")),
         }
     };
-    let mut runs: Vec<Result<(Kept, usize), String>> = std::thread::scope(|scope| {
+    let mut runs: Vec<Result<(ThinnedFrames, usize), String>> = std::thread::scope(|scope| {
         let threads: Vec<_> = again.iter().chain(&finer).map(|o| scope.spawn(move || one(o))).collect();
         let lost = || Err("the finer run was lost".to_string());
         threads.into_iter().map(|t| t.join().unwrap_or_else(|_| lost())).collect()
@@ -263,6 +266,11 @@ pub fn verify_with(make: Make, options: &Options, kept: &Kept, run: &Summary) ->
         None => {
             format!("a run with rtol {:e}, {} of this one's", last.rtol, ["a tenth", "a hundredth"][fine.len() - 1])
         }
+    };
+    let exchanges = run.plan.reasons.iter().any(|r| r.what == "fmu");
+    let against = match exchanges {
+        true => format!("{against}, that exchanges values with FMUs {} times as often", last.testing.exchanges),
+        false => against,
     };
     let mut all = vec![(&kept.memory, steps)];
     all.extend(fine.iter().map(|(k, n)| (&k.memory, *n)));

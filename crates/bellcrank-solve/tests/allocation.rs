@@ -4,7 +4,7 @@ mod common;
 
 use bellcrank_solve::FormulationKind::{Ggl, Index1, Index3, Si2};
 use bellcrank_solve::choices::{MethodName, Options};
-use bellcrank_solve::history::Taken;
+use bellcrank_solve::history::AcceptedStep;
 use bellcrank_solve::record::OnStep;
 use bellcrank_solve::run::Simulation;
 use common::*;
@@ -56,7 +56,7 @@ fn a_warm_step_allocates_nothing() {
             let options = Options { method, formulation, step, until: 6.0, ..Options::default() };
             let mut simulation = Simulation::new(s.clone(), options).expect("starts");
             let (mut steps, mut warm, mut last) = (0, 0, 0);
-            simulation.run(&mut OnStep(|_: &Taken| {
+            simulation.run(&mut OnStep(|_: &AcceptedStep| {
                 steps += 1;
                 last = ALLOCATIONS.get();
                 if steps == 25 {

@@ -8,7 +8,7 @@ use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::analyses::about::{About, operating_point};
 use bellcrank_solve::analyses::inverse::{InverseError, inverse};
 use bellcrank_solve::analyses::modes::{Modes, modes};
-use bellcrank_solve::analyses::state_space::{StateSpaceError, state_space};
+use bellcrank_solve::analyses::state_space::{Shown, StateSpace, StateSpaceError, state_space};
 use bellcrank_solve::analyses::statics::{Equilibrium, StaticsError, equilibrium, least_reactions};
 use bellcrank_solve::choices::Options;
 use bellcrank_solve::record::Memory;
@@ -510,6 +510,35 @@ fn a_body_settles_on_its_bushing_and_a_free_one_is_refused() {
 }
 
 #[test]
+fn the_peak_of_an_effort_that_jumps_is_the_one_of_its_jump() {
+    // a flywheel that is turned by 1 rad within T: its acceleration is largest, 6/T², where the motion begins and ends
+    let text = r#"
+        model = { plane = "xy" }
+        [body.wheel]
+        mass = 1
+        inertia = 0.4
+        [joint.pin]
+        type = "revolute"
+        between = ["ground", "wheel"]
+        at = [0, 0]
+        [joint.motor]
+        type = "drive"
+        joint = "pin"
+        angle = "step(t, 0.3001, 0, 0.4007, 1)"
+    "#;
+    let (peak, s) = (0.4 * 6.0 / 0.1006f64.powi(2), system(text));
+    let mut memory = Memory::default();
+    let found = inverse(&s, 1.0, None, &mut memory).unwrap();
+    let d = &found.demands[0];
+    assert!((d.peak.0.abs() - peak).abs() < 1e-6 * peak, "{:?} against {peak}", d.peak);
+    assert!(memory.times.is_sorted_by(|a, b| a < b));
+    assert_eq!(found.samples, 201 + 4, "both sides of two jumps");
+    let even = inverse(&s, 1.0, Some(0.005), &mut Memory::default()).unwrap();
+    assert_eq!(even.samples, 201, "equal intervals where they are asked for");
+    assert!(even.demands[0].peak.0.abs() < 0.99 * peak, "{:?}", even.demands[0].peak);
+}
+
+#[test]
 fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     // a uniform rod swung as θ = A sin(Ωt): τ = (m l²/3) θ″ + m g (l/2) cos θ
     let text = r#"
@@ -527,7 +556,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     "#;
     let s = system(text);
     let mut memory = Memory::default();
-    let found = inverse(&s, 2.0, 0.01, &mut memory).unwrap();
+    let found = inverse(&s, 2.0, Some(0.01), &mut memory).unwrap();
     let (j, k) = (3.0 * 1.44 / 3.0, 3.0 * 9.81 * 0.6);
     let torque = |t: f64| {
         let theta = 0.7 * (3.0 * t).sin();
@@ -547,7 +576,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
     // the same motion by its rate, which has to be integrated
     let by_rate = system(&text.replace("angle = \"0.7*sin(3*t)\"", "rate = \"2.1*cos(3*t)\""));
     let mut memory = Memory::default();
-    inverse(&by_rate, 2.0, 0.01, &mut memory).unwrap();
+    inverse(&by_rate, 2.0, Some(0.01), &mut memory).unwrap();
     for (t, x) in memory.times.iter().zip(memory.column("motor.torque").unwrap()) {
         assert!((x - torque(*t)).abs() < 1e-6, "{t}: {x} against {}", torque(*t));
     }
@@ -555,7 +584,7 @@ fn a_prescribed_swing_takes_the_torque_of_its_equation() {
         "[joint.motor]\n        type = \"drive\"\n        joint = \"pin\"\n        angle = \"0.7*sin(3*t)\"",
         "",
     ));
-    let error = inverse(&undriven, 1.0, 0.1, &mut Memory::default()).unwrap_err();
+    let error = inverse(&undriven, 1.0, Some(0.1), &mut Memory::default()).unwrap_err();
     assert!(matches!(&error, InverseError::Free { freedoms: 1, .. }), "{error}");
     assert!(error.to_string().contains("`pin.angle`") && error.to_string().contains("body `rod`"), "{error}");
 }
@@ -687,7 +716,7 @@ joint.motor = {{ type = "drive", joint = "pin", angle = "0.5*sin(2*t)" }}
         ))
     };
     let peak = |more: &str| {
-        let found = inverse(&arm(more), 3.0, 0.01, &mut Memory::default()).unwrap_or_else(|e| panic!("{e}"));
+        let found = inverse(&arm(more), 3.0, Some(0.01), &mut Memory::default()).unwrap_or_else(|e| panic!("{e}"));
         (found.demands[0].peak, found.left_out)
     };
     let (alone, none) = peak("");
@@ -801,12 +830,16 @@ const UPRIGHT: &str = r#"
     force.motor = { type = "joint-actuator", joint = "pin", effort = "3*torque - 1.5" }
 "#;
 
-/// C (s − A)⁻¹ B + D of one input and one output at a real s.
-fn transfer(text: &str, output: &str, s: f64) -> f64 {
+/// The linear model of the first input and one output about the start.
+fn linear(text: &str, output: &str) -> Result<StateSpace, StateSpaceError> {
     let system = system(text);
     let (point, _) = operating_point(&system, Some(About::Start), &Options::default()).expect("a start");
-    let channel = system.channels().iter().position(|c| c.name == output).expect("a channel");
-    let m = state_space(&system, &point, &[0], &[channel]).expect("a linear model");
+    state_space(&system, &point, &[0], &Shown::new(&system, &[output]).expect("a channel or an output"))
+}
+
+/// C (s − A)⁻¹ B + D of one input and one output at a real s.
+fn transfer(text: &str, output: &str, s: f64) -> f64 {
+    let m = linear(text, output).expect("a linear model");
     let n = m.a.rows;
     let shifted = Matrix::from_fn(n, n, |i, j| if i == j { s } else { 0.0 } - m.a.at(i, j));
     let x = shifted.solve(&m.b).expect("no pole there");
@@ -828,12 +861,104 @@ fn the_transfer_of_a_standing_rod_is_that_of_its_equation() {
     }
 }
 
+/// Outputs of the standing rod, with their filters.
+fn upright_with(outputs: &str) -> String {
+    format!("{UPRIGHT}\nparameter.half = 0.5\n{outputs}")
+}
+
+#[test]
+fn the_transfer_of_an_output_is_what_its_expression_and_its_filter_make_of_its_channels() {
+    let text = upright_with(
+        r#"
+        output.tip = { value = "-2*half*cos(pin.angle)*10", unit = "cm" }
+        output.mixed = { value = "pin.rate*exp(pin.angle - pi/2) + 4*abs(b.y) + 2*torque + t^2" }
+        output.slow = { value = "pin.angle", lag = 0.2 }
+        output.speed = { value = "sin(3*(pin.angle - pi/2))", derivative = true }
+        output.path = { value = "pin.rate + torque", integral = true }
+        output.demand = { value = "motor.effort" }
+        "#,
+    );
+    for s in [0.7, 2.0, 11.0] {
+        let angle = 3.0 / (2.0 / 3.0 * s * s - 9.81);
+        let close = |output: &str, want: f64| {
+            let found = transfer(&text, output, s);
+            assert!((found - want).abs() < 1e-8 * want.abs().max(1.0), "{output} at {s}: {found} {want}");
+        };
+        close("tip", 10.0 * angle);
+        close("mixed", s * angle + 2.0);
+        close("slow", angle / (1.0 + 0.2 * s));
+        close("speed", 3.0 * s * angle);
+        close("path", (s * angle + 1.0) / s);
+        close("demand", 3.0);
+    }
+    let of = |output: &str| linear(&text, output).expect("a linear model");
+    assert_eq!(of("tip").a.rows, 2);
+    assert_eq!((of("slow").a.rows, of("slow").counts), (3, (1, 1, 1)));
+    // the rod stands at an angle of 0 with its centre half a metre up, under a torque of 0.5
+    assert!((of("mixed").outputs[0] - 3.0).abs() < 1e-12, "{:?}", of("mixed").outputs);
+}
+
+#[test]
+fn several_filtered_outputs_together_are_those_of_each_alone() {
+    let text = upright_with(
+        r#"
+        output.lagging = { value = "pin.angle", lag = 0.2 }
+        output.path = { value = "pin.rate", integral = true }
+        output.speed = { value = "pin.angle", derivative = true }
+        "#,
+    );
+    let machine = system(&text);
+    let (point, _) = operating_point(&machine, Some(About::Start), &Options::default()).expect("a start");
+    let names = ["speed", "lagging", "pin.angle", "path"];
+    let shown = Shown::new(&machine, &names).expect("outputs");
+    assert_eq!(shown.units(), ["", "", "rad", ""]);
+    let all = state_space(&machine, &point, &[0], &shown).expect("a linear model");
+    assert_eq!(all.a.rows, 4);
+    for omega in [0.3, 5.0] {
+        let together = all.response(omega).expect("no pole");
+        for (k, name) in names.iter().enumerate() {
+            let alone = linear(&text, name).expect("a linear model").response(omega).expect("no pole")[0];
+            let apart = (together[k].re - alone.re).hypot(together[k].im - alone.im);
+            assert!(apart < 1e-12 * alone.magnitude().max(1.0), "{name} at {omega}: {alone:?} {:?}", together[k]);
+        }
+    }
+}
+
+#[test]
+fn a_derivative_that_is_shown_in_motion_has_its_value_there() {
+    let text = r#"
+        model = { plane = "xy" }
+        input.push = {}
+        body.b = { mass = 2, inertia = 1, velocity = [3, 0] }
+        force.f = { type = "force", body = "b", force = ["push", 0] }
+        output.rate = { value = "b.x^2 + b.x + 5*t", derivative = true }
+    "#;
+    let m = linear(text, "rate").expect("a linear model");
+    assert!((m.outputs[0] - 8.0).abs() < 1e-6, "{:?}", m.outputs);
+}
+
+#[test]
+fn outputs_without_a_derivative_are_refused_by_name() {
+    let text = upright_with(
+        r#"
+        output.bent = { value = "abs(pin.angle - pi/2)" }
+        output.near = { value = "abs(pin.angle - pi/2 + 1e-5)" }
+        output.jerk = { value = "motor.effort", derivative = true }
+        "#,
+    );
+    let refused = |name: &str| linear(&text, name).expect_err("a refusal");
+    assert_eq!(refused("bent"), StateSpaceError::Bends { output: "bent".into() });
+    assert_eq!(refused("jerk"), StateSpaceError::Improper { output: "jerk".into(), input: "torque".into() });
+    // close to the bend its derivative is the one of its branch, whatever the differences reach over
+    let angle = 3.0 / (2.0 / 3.0 * 4.0 - 9.81);
+    assert!((transfer(&text, "near", 2.0) - angle).abs() < 1e-9);
+    assert_eq!(Shown::new(&system(&text), &["pin.angle", "near", "pin.angel"]).expect_err("unknown"), "pin.angel");
+}
+
 #[test]
 fn an_input_that_drives_a_rate_is_refused_by_name() {
     let text = format!("{UPRIGHT}\njoint.turn = {{ type = \"drive\", joint = \"pin\", rate = \"torque\" }}");
-    let system = system(&text);
-    let (point, _) = operating_point(&system, Some(About::Start), &Options::default()).expect("a start");
-    let error = state_space(&system, &point, &[0], &[]).expect_err("a refusal");
+    let error = linear(&text, "pin.angle").expect_err("a refusal");
     assert_eq!(error, StateSpaceError::Drives { input: "torque".into() });
     assert!(error.to_string().contains("input `torque` drives a rate"), "{error}");
 }
@@ -854,7 +979,8 @@ fn a_linear_model_in_space_with_states_predicts_the_difference_of_two_runs() {
     let names = ["top.x", "top.y", "top.vx", "top.wx"];
     let channel = |name: &str| system.channels().iter().position(|c| c.name == name).expect("a channel");
     let outputs = names.map(channel);
-    let m = state_space(&system, &point, &[0], &outputs).expect("a linear model");
+    let m =
+        state_space(&system, &point, &[0], &Shown::new(&system, &names).expect("channels")).expect("a linear model");
     // x(t) = ∫ exp(A τ) B dτ by its series
     let (t, n) = (0.02, m.a.rows);
     let (mut x, mut term) = (vec![0.0; n], m.b.column(0).iter().map(|b| b * t).collect::<Vec<f64>>());

@@ -316,7 +316,13 @@ fn a_rope_with_a_damper_never_pushes() {
     let what: Vec<&str> = summary.events.iter().map(|e| e.what.as_str()).collect();
     println!("{what:?} {:?} {:?}", summary.energy, summary.statistics);
     assert!(what.starts_with(&["becomes taut", "lets go", "becomes slack", "becomes taut"]), "{:?}", summary.events);
-    assert!(what.len() == 10 && summary.energy.largest_error < 1e-5, "{:?} {:?}", summary.events, summary.energy);
+    // in short steps it holds again for 0.1 ms before it is slack the second time, and for 1 ms the third time
+    assert!(
+        (11..=13).contains(&what.len()) && summary.energy.largest_error < 1e-5,
+        "{:?} {:?}",
+        summary.events,
+        summary.energy
+    );
     assert!(summary.statistics.error_test_failures * 10 < summary.statistics.steps, "{:?}", summary.statistics);
 }
 

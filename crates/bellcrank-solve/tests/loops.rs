@@ -207,7 +207,7 @@ fn all_iterates_march_in_one_sweep_and_a_step_costs_the_same_for_every_body() {
     let entries = |n: usize| {
         let s = system(&windows(n, true));
         let at = start(&s);
-        let how = Regularization { iterates: 3, epsilon: None, published: false, all: false, stabilized: true };
+        let how = Regularization { iterates: 3, ..Regularization::default() };
         let mut srm = Srm::new(s.clone(), &RK2, 1e-3, how, &at).expect("a tree").expect("a start");
         let before = srm.sweeps();
         srm.step(1.0).expect("a step");
@@ -251,7 +251,7 @@ fn light_and_heavy() -> String {
 fn a_heavy_loop_beside_a_light_one_is_closed_as_well() {
     let s = system(&light_and_heavy());
     let drift = |published: bool| {
-        let how = Regularization { iterates: 2, epsilon: None, published, all: false, stabilized: true };
+        let how = Regularization { published, ..Regularization::default() };
         let mut srm = Srm::new(s.clone(), &RK2, 5e-4, how, &start(&s)).expect("a tree").expect("a start");
         (0..400).for_each(|_| srm.step(1.0).unwrap_or_else(|e| panic!("{e}")));
         srm.loop_report().expect("a report").drift[1].0
@@ -304,7 +304,7 @@ fn epsilon_below_its_limit_is_unstable_and_above_it_is_not() {
     let at = start(&s);
     for tableau in [&EULER, &RK2, &RK4] {
         let drift = |part: f64| {
-            let how = |epsilon| Regularization { iterates: 1, epsilon, published: true, all: false, stabilized: true };
+            let how = |epsilon| Regularization { iterates: 1, epsilon, published: true, ..Regularization::default() };
             let limit =
                 Srm::new(s.clone(), tableau, 1e-4, how(None), &at).expect("a tree").expect("a start").epsilon().1;
             let mut srm =

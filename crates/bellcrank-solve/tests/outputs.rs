@@ -362,6 +362,24 @@ fn outputs_are_filtered_and_measured_as_closed_forms_say() {
     }
 }
 
+/// An output of time is not stepped over where nothing else happens.
+#[test]
+fn an_integral_of_a_short_pulse_is_not_missed() {
+    let text = r#"
+        model = { plane = "xy" }
+        body.ball = { mass = 1, inertia = 1, at = [0, 0], velocity = [1, 0] }
+        [output]
+        pulse = { value = "if(t < 5, 0, if(t < 5.001, 1000, 0))", integral = true }
+        with_state = { value = "ball.x*if((t - 5)^2 < 2.5e-7, 1000, 0)", integral = true }
+        "#;
+    for method in [MethodName::Auto, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+        let (_, summary) = record(text, Options { method, until: 10.0, ..Options::default() });
+        let last = |name: &str| summary.outputs.iter().find(|o| o.name == name).map(|o| o.last).unwrap();
+        assert!((last("pulse") - 1.0).abs() < 1e-9, "{}: {}", method.name(), last("pulse"));
+        assert!((last("with_state") - 5.0).abs() < 1e-6, "{}: {}", method.name(), last("with_state"));
+    }
+}
+
 #[test]
 fn what_is_recorded_is_chosen_and_changes_nothing_else() {
     let options = |record: &[&str]| Options {

@@ -4,10 +4,10 @@ mod common;
 
 use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::engines::Refusal;
-use bellcrank_solve::history::Taken;
-use bellcrank_solve::record::{Header, Recorder, Report, Tee};
+use bellcrank_solve::history::AcceptedStep;
+use bellcrank_solve::record::{Header, Recorder, RunReport, Tee};
 use bellcrank_solve::run::{Simulation, Summary};
-use bellcrank_solve::verify::{Kept, Verification, verify};
+use bellcrank_solve::verify::{ThinnedFrames, Verification, verify};
 use common::*;
 use std::io;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ fn proved(text: &str, options: Options) -> Summary {
     let s = system(text);
     let mut simulation = Simulation::new(s.clone(), options).unwrap();
     simulation.prove();
-    simulation.run(&mut Kept::default())
+    simulation.run(&mut ThinnedFrames::default())
 }
 
-fn verified(text: &str, options: Options) -> (Verification, Kept) {
+fn verified(text: &str, options: Options) -> (Verification, ThinnedFrames) {
     let s = system(text);
     let start = s.initial_state();
     let mut simulation = Simulation::new(s.clone(), options.clone()).unwrap();
-    let mut kept = Kept::new(&options, simulation.header().channels.len());
+    let mut kept = ThinnedFrames::new(&options, simulation.header().channels.len());
     let summary = simulation.run(&mut kept);
     let dynamics: Arc<dyn bellcrank_model::Dynamics> = s;
     (verify(&dynamics, &start, &options, &kept, &summary).unwrap(), kept)
@@ -131,14 +131,14 @@ impl Recorder for Steps {
     fn frame(&mut self, _: f64, _: &[f64]) -> io::Result<()> {
         Ok(())
     }
-    fn step(&mut self, s: &Taken) {
+    fn step(&mut self, s: &AcceptedStep) {
         self.sum += s.h;
         self.steps += 1;
         self.iterations += s.iterations;
         self.refused.extend(s.refusals);
         assert!(s.h > 0.0 && s.order > 0);
     }
-    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         Ok(())
     }
 }

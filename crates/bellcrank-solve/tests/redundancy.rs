@@ -50,6 +50,39 @@ fn assert_parted(summary: &Summary, name: &str) {
     assert!((1.0..1.2).contains(t), "{name}: told at {t}");
 }
 
+/// Two rods between two walls, almost in line: `check` called them locked, and a run gave them a degree of freedom, by which they soon
+/// contradicted themselves.
+#[test]
+fn a_structure_close_to_its_dead_centre_is_locked() {
+    for height in [1e-3, 1e-4, 2e-5] {
+        let s = system(&format!(
+            r#"
+            model = {{ plane = "xy", gravity = [0, -9.81] }}
+            body.a = {{ rod = {{ from = [-1, 0], to = [0, {height}], mass = 1 }} }}
+            body.b = {{ rod = {{ from = [1, 0], to = [0, {height}], mass = 1 }} }}
+            joint.left = {{ type = "revolute", between = ["ground", "a"], at = [-1, 0] }}
+            joint.right = {{ type = "revolute", between = ["ground", "b"], at = [1, 0] }}
+            joint.top = {{ type = "revolute", between = ["a", "b"], at = [0, {height}] }}
+            "#
+        ));
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            let summary = attempt(&s, Options { coordinates, ..Options::default() });
+            assert_eq!(summary.status, Status::Finished, "{height}, {coordinates:?}");
+            assert_eq!(
+                (summary.assembly.degrees_of_freedom, summary.assembly.redundant),
+                (0, 0),
+                "{height}, {coordinates:?}"
+            );
+            // each rod leans half of its weight on the top, at the slope of the rods
+            let exact = 0.5 * 9.81 / height;
+            let thrust = last(&summary, "top.fx").abs();
+            // joints that close to 1e-12 m leave the height to 1e-12/ϑ
+            let bound = 1e-12 / (height * height) + 1e-9;
+            assert!((thrust - exact).abs() < bound * exact, "{height}, {coordinates:?}: {thrust} for {exact}");
+        }
+    }
+}
+
 /// It "finished" with a drift of 1 m under the note "the motion is unique".
 #[test]
 fn two_drives_that_part_are_told_by_name_and_time() {

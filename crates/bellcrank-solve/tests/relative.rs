@@ -133,7 +133,7 @@ fn every_method_and_formulation_works_on_it() {
         let exact = run_in(&s, Coordinates::Relative, &fine);
         let (off, channel) = difference(&reference, &exact);
         assert!(off < 1e-7, "{off:.1e} at {channel}");
-        for &(formulation, ..) in FormulationKind::ALL {
+        for &(formulation, ..) in FormulationKind::ALL.iter().filter(|f| f.0.implicit()) {
             let method = if formulation == Additive { MethodName::Hht } else { MethodName::GeneralizedAlpha };
             let fixed =
                 Options { method, formulation: Some(formulation), step: Some(1e-3), until, ..Options::default() };

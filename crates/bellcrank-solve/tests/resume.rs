@@ -4,7 +4,7 @@ mod common;
 
 use bellcrank_solve::choices::{Coordinates, ErrorBudget, FormulationKind, METHODS, MethodName, Options, Solver};
 use bellcrank_solve::newton::{self, Iteration};
-use bellcrank_solve::record::{Header, Memory, Recorder, Report};
+use bellcrank_solve::record::{Header, Memory, Recorder, RunReport};
 use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::{FOUR_BAR, SPATIAL, system, windows};
 use std::io;
@@ -39,7 +39,7 @@ impl Recorder for Keeper {
         self.kept.push((self.frames.times.len(), remembered.to_vec()));
         Ok(())
     }
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         self.frames.end(report)
     }
 }

@@ -5,28 +5,28 @@ use bellcrank_solve::choices::Said;
 
 /// One value on an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum AxisValue {
     /// A number in SI units.
     Number(f64),
     /// A word, a flag or an expression.
     Text(String),
 }
 
-impl Value {
+impl AxisValue {
     /// As an override has it behind its `=`.
     pub fn as_toml(&self) -> String {
         match self {
-            Value::Number(x) => format!("{x:?}"),
-            Value::Text(text) if text == "true" || text == "false" => text.clone(),
-            Value::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
+            AxisValue::Number(x) => format!("{x:?}"),
+            AxisValue::Text(text) if text == "true" || text == "false" => text.clone(),
+            AxisValue::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
         }
     }
 
     /// In letters.
     pub fn shown(&self) -> String {
         match self {
-            Value::Number(x) => x.to_string(),
-            Value::Text(text) => text.clone(),
+            AxisValue::Number(x) => x.to_string(),
+            AxisValue::Text(text) => text.clone(),
         }
     }
 }
@@ -52,9 +52,9 @@ impl Target {
 
 /// The values of an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum AxisValues {
     /// These, one after the other.
-    Listed(Vec<Value>),
+    Listed(Vec<AxisValue>),
     /// Drawn from a distribution.
     Drawn(Distribution),
 }
@@ -69,40 +69,40 @@ pub struct Axis {
     /// Its unit, if the model tells one.
     pub unit: String,
     /// Its values.
-    pub(crate) values: Values,
+    pub(crate) values: AxisValues,
 }
 
 impl Axis {
     /// How many values are listed; none where they are drawn.
     pub fn listed(&self) -> Option<usize> {
         match &self.values {
-            Values::Listed(list) => Some(list.len()),
-            Values::Drawn(_) => None,
+            AxisValues::Listed(list) => Some(list.len()),
+            AxisValues::Drawn(_) => None,
         }
     }
 
     /// Whether any of its values is a text.
     pub fn is_text(&self) -> bool {
-        matches!(&self.values, Values::Listed(list) if list.iter().any(|v| matches!(v, Value::Text(_))))
+        matches!(&self.values, AxisValues::Listed(list) if list.iter().any(|v| matches!(v, AxisValue::Text(_))))
     }
 
     /// Some of its values, to try it with: the first, one in the middle and the last.
-    pub(crate) fn samples(&self) -> Vec<Value> {
+    pub(crate) fn samples(&self) -> Vec<AxisValue> {
         match &self.values {
-            Values::Listed(list) => [0, list.len() / 2, list.len().saturating_sub(1)]
+            AxisValues::Listed(list) => [0, list.len() / 2, list.len().saturating_sub(1)]
                 .into_iter()
                 .filter_map(|k| list.get(k).cloned())
                 .collect(),
-            Values::Drawn(d) => [0.05, 0.5, 0.95].map(|u| Value::Number(d.quantile(u))).to_vec(),
+            AxisValues::Drawn(d) => [0.05, 0.5, 0.95].map(|u| AxisValue::Number(d.quantile(u))).to_vec(),
         }
     }
 
     /// What a value says to the model or to the solver.
-    pub(crate) fn say(&self, value: &Value, overrides: &mut Vec<String>, said: &mut Vec<Said>) {
+    pub(crate) fn say(&self, value: &AxisValue, overrides: &mut Vec<String>, said: &mut Vec<Said>) {
         match (&self.target, value) {
             (Target::Model(path), value) => overrides.push(format!("{path}={}", value.as_toml())),
-            (Target::Choice(key), Value::Number(x)) => said.push(Said::argument(key.as_str(), *x)),
-            (Target::Choice(key), Value::Text(text)) => said.push(Said::argument(key.as_str(), text.as_str())),
+            (Target::Choice(key), AxisValue::Number(x)) => said.push(Said::argument(key.as_str(), *x)),
+            (Target::Choice(key), AxisValue::Text(text)) => said.push(Said::argument(key.as_str(), text.as_str())),
         }
     }
 }

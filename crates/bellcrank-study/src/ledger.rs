@@ -84,7 +84,7 @@ pub struct Ledger<S: Deref<Target = Study>> {
 
 /// A study that has come to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StudyOutcome {
     /// Its folder.
     pub dir: PathBuf,
     /// All rows.
@@ -95,7 +95,7 @@ pub struct Outcome {
     pub failed: u64,
 }
 
-impl Outcome {
+impl StudyOutcome {
     /// The table.
     pub fn table(&self) -> io::Result<TidyTable> {
         TidyTable::open(&self.dir.join(TABLE))
@@ -222,7 +222,7 @@ impl<S: Deref<Target = Study>> Ledger<S> {
     }
 
     /// Makes the table, and puts it in its place.
-    pub fn finish(mut self, computed: u64) -> io::Result<Outcome> {
+    pub fn finish(mut self, computed: u64) -> io::Result<StudyOutcome> {
         self.file.sync_all()?;
         let unfinished = self.dir.join(UNFINISHED);
         let part = unfinished.join(TABLE);
@@ -238,7 +238,7 @@ impl<S: Deref<Target = Study>> Ledger<S> {
         if let Ok(folder) = File::open(&self.dir) {
             let _ = folder.sync_all();
         }
-        Ok(Outcome { dir: self.dir, rows: self.done, computed, failed: self.failed })
+        Ok(StudyOutcome { dir: self.dir, rows: self.done, computed, failed: self.failed })
     }
 
     fn write_table(&mut self, path: &Path) -> io::Result<()> {
@@ -272,7 +272,7 @@ impl<S: Deref<Target = Study>> Ledger<S> {
         };
         put(index as f64, &String::new);
         for value in &point.values {
-            let number = if let crate::axis::Value::Number(x) = value { *x } else { f64::NAN };
+            let number = if let crate::axis::AxisValue::Number(x) = value { *x } else { f64::NAN };
             put(number, &|| value.shown());
         }
         for k in 0..self.study.columns.len() {

@@ -46,15 +46,15 @@ pub mod sensitivity;
 mod space;
 mod study;
 
-pub use axis::{Axis, Target, Value};
+pub use axis::{Axis, AxisValue, Target};
 pub use bellcrank_results::tidy::TABLE;
 pub use column::{Column, Measure};
 pub use distribution::{Distribution, normal_quantile};
 pub use file::{STUDY, VARY};
-pub use ledger::{Ledger, LedgerError, Outcome, is_study, packed, unpacked};
+pub use ledger::{Ledger, LedgerError, StudyOutcome, is_study, packed, unpacked};
 pub use models::{Models, of_text};
 pub use row::{Row, Status};
-pub use run::{Jobs, Progress, StudyError, run};
+pub use run::{Jobs, StudyError, StudyProgress, run};
 pub use sampling::{Sampling, sobol};
 pub use space::{MOST_POINTS, Point, Space};
 pub use study::Study;

@@ -1,6 +1,6 @@
 //! All rows of a study on the threads of this machine.
 
-use crate::ledger::{Ledger, LedgerError, Outcome};
+use crate::ledger::{Ledger, LedgerError, StudyOutcome};
 use crate::row::Row;
 use crate::study::Study;
 use std::fmt;
@@ -14,7 +14,7 @@ const WAITING: usize = 256;
 
 /// How far a study is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct StudyProgress {
     /// Rows there are.
     pub done: u64,
     /// Those of them that failed.
@@ -30,7 +30,7 @@ pub struct Jobs<'a> {
     /// Set from outside to end it: rows that are there stay.
     pub interrupt: Arc<AtomicBool>,
     /// Told after every row; it may say that the study is to end.
-    pub progress: Box<dyn FnMut(Progress) -> bool + 'a>,
+    pub progress: Box<dyn FnMut(StudyProgress) -> bool + 'a>,
 }
 
 impl Default for Jobs<'_> {
@@ -45,7 +45,7 @@ pub enum StudyError {
     /// Its rows cannot be written or read.
     Ledger(LedgerError),
     /// It was interrupted; rows that are there stay.
-    Interrupted(Progress),
+    Interrupted(StudyProgress),
 }
 
 impl fmt::Display for StudyError {
@@ -66,7 +66,7 @@ impl<E: Into<LedgerError>> From<E> for StudyError {
 }
 
 /// Runs a study into a folder. With `resume`, rows that are there are not computed again.
-pub fn run(study: &Study, dir: &Path, resume: bool, jobs: &mut Jobs) -> Result<Outcome, StudyError> {
+pub fn run(study: &Study, dir: &Path, resume: bool, jobs: &mut Jobs) -> Result<StudyOutcome, StudyError> {
     let mut ledger = Ledger::open(study, dir, resume)?;
     let wanted: Vec<u64> = (0..study.rows()).filter(|i| !ledger.has(*i)).collect();
     let (next, interrupt) = (AtomicU64::new(0), jobs.interrupt.clone());
@@ -74,7 +74,7 @@ pub fn run(study: &Study, dir: &Path, resume: bool, jobs: &mut Jobs) -> Result<O
     let threads = if jobs.threads == 0 { cores() } else { jobs.threads }.min(wanted.len()).max(1);
     let progress = |ledger: &Ledger<&Study>| {
         let (done, failed) = ledger.done();
-        Progress { done, failed, rows: study.rows() }
+        StudyProgress { done, failed, rows: study.rows() }
     };
     let (told, computed) = (&mut jobs.progress, wanted.len() as u64);
     told(progress(&ledger));

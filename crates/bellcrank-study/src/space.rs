@@ -1,6 +1,6 @@
 //! All points of a study: the grid of what is listed, and at each of its points the samples of what is drawn.
 
-use crate::axis::{Axis, Value, Values};
+use crate::axis::{Axis, AxisValue, AxisValues};
 use crate::digest::Digest;
 use crate::sampling::Sampler;
 
@@ -21,7 +21,7 @@ pub struct Space {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// A value for each axis.
-    pub values: Vec<Value>,
+    pub values: Vec<AxisValue>,
     /// A digest of what is varied and of the values: the same set has the same key in any study.
     pub key: u128,
 }
@@ -58,16 +58,16 @@ impl Space {
         let mut digest = Digest::default();
         let mut value = |(axis, place): (&Axis, usize)| {
             let value = match &axis.values {
-                Values::Listed(list) => list[place].clone(),
-                Values::Drawn(distribution) => {
+                AxisValues::Listed(list) => list[place].clone(),
+                AxisValues::Drawn(distribution) => {
                     draws += 1;
-                    Value::Number(distribution.quantile(self.sampler.draw(sample, draws - 1)))
+                    AxisValue::Number(distribution.quantile(self.sampler.draw(sample, draws - 1)))
                 }
             };
             digest.add(axis.target.path().as_bytes());
             match &value {
-                Value::Number(x) => digest.add(&x.to_bits().to_le_bytes()),
-                Value::Text(text) => digest.add(text.as_bytes()),
+                AxisValue::Number(x) => digest.add(&x.to_bits().to_le_bytes()),
+                AxisValue::Text(text) => digest.add(text.as_bytes()),
             }
             value
         };
@@ -83,12 +83,12 @@ mod tests {
     use crate::distribution::Distribution;
     use crate::sampling::Sampling;
 
-    fn axis(name: &str, values: Values) -> Axis {
+    fn axis(name: &str, values: AxisValues) -> Axis {
         Axis { name: name.into(), target: Target::Model(format!("parameter.{name}")), unit: String::new(), values }
     }
 
-    fn listed(values: &[f64]) -> Values {
-        Values::Listed(values.iter().map(|x| Value::Number(*x)).collect())
+    fn listed(values: &[f64]) -> AxisValues {
+        AxisValues::Listed(values.iter().map(|x| AxisValue::Number(*x)).collect())
     }
 
     fn space(axes: Vec<Axis>) -> Space {
@@ -99,7 +99,7 @@ mod tests {
     fn a_grid_goes_through_all_combinations_and_every_point_has_a_key_of_its_own() {
         let s = space(vec![axis("a", listed(&[1.0, 2.0])), axis("b", listed(&[1.0, 2.0, 3.0]))]);
         assert_eq!(s.len(), 6);
-        let shown = |p: &Point| p.values.iter().map(Value::shown).collect::<Vec<_>>().join(" ");
+        let shown = |p: &Point| p.values.iter().map(AxisValue::shown).collect::<Vec<_>>().join(" ");
         let all: Vec<Point> = (0..6).map(|i| s.point(i)).collect();
         assert_eq!(all.iter().map(shown).collect::<Vec<_>>(), ["1 1", "1 2", "1 3", "2 1", "2 2", "2 3"]);
         let mut keys: Vec<u128> = all.iter().map(|p| p.key).collect();
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn every_point_of_the_grid_has_the_same_samples() {
-        let drawn = Values::Drawn(Distribution::Uniform { from: 0.0, to: 1.0 });
+        let drawn = AxisValues::Drawn(Distribution::Uniform { from: 0.0, to: 1.0 });
         let s = space(vec![axis("c", drawn.clone()), axis("a", listed(&[1.0, 2.0])), axis("d", drawn)]);
         assert_eq!(s.len(), 6);
         for k in 0..3 {
@@ -123,7 +123,7 @@ mod tests {
         }
         let mut pairs = space(vec![axis("a", listed(&[1.0, 2.0])), axis("b", listed(&[5.0, 6.0]))]);
         pairs.together = true;
-        assert_eq!((pairs.len(), pairs.point(1).values), (2, vec![Value::Number(2.0), Value::Number(6.0)]));
+        assert_eq!((pairs.len(), pairs.point(1).values), (2, vec![AxisValue::Number(2.0), AxisValue::Number(6.0)]));
         let huge = axis("a", listed(&vec![0.0; 1_000_000]));
         assert_eq!(space(vec![huge.clone(), huge]).len(), 1_000_000_000_000);
     }

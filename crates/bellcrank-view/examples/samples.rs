@@ -4,7 +4,7 @@
 #[path = "../tests/samples/mod.rs"]
 mod samples;
 
-use bellcrank_view::{Options, Report, view};
+use bellcrank_view::{Report, ServeOptions, view};
 use samples::*;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn main() -> std::io::Result<()> {
             make(&dir)?;
         }
         match rest.get(1).map(String::as_str) {
-            Some("serve") => view(std::slice::from_ref(&dir), &Options::default(), &mut std::io::stderr())?,
+            Some("serve") => view(std::slice::from_ref(&dir), &ServeOptions::default(), &mut std::io::stderr())?,
             Some("report") => {
                 std::fs::write(dir.join("report.html"), bellcrank_view::report(&dir, &Report::default())?)?
             }

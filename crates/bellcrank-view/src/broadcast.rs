@@ -6,8 +6,8 @@
 //! refused]`, or all of them if `age` has changed. The last event has the type `end`.
 
 use bellcrank_results::json;
-use bellcrank_solve::history::{Stretch, Taken};
-use bellcrank_solve::record::{Header, Recorder, Report};
+use bellcrank_solve::history::{AcceptedStep, Stretch};
+use bellcrank_solve::record::{Header, Recorder, RunReport};
 use serde_json::{Value, json};
 use std::io;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub(crate) struct Shared {
 struct State {
     generation: u64,
     header: Header,
-    frames: Frames,
+    frames: BroadcastFrames,
     strip: Strip,
     events: Vec<String>,
     begun: Option<Instant>,
@@ -50,7 +50,7 @@ struct State {
 
 /// The frames of a run, thinned out where there are too many.
 #[derive(Default)]
-struct Frames {
+struct BroadcastFrames {
     /// Row by row, the time first.
     rows: Vec<f64>,
     /// Each frame is kept, or each second, fourth, ….
@@ -107,7 +107,7 @@ impl Recorder for LiveRecorder {
         *s = State {
             generation: s.generation + 1,
             header: header.clone(),
-            frames: Frames { every: 1, ..Frames::default() },
+            frames: BroadcastFrames { every: 1, ..BroadcastFrames::default() },
             strip: Strip { length: STRETCH, age: s.strip.age + 1, ..Strip::default() },
             begun: Some(Instant::now()),
             summary: json!({"model": header.model, "status": "running"}),
@@ -136,7 +136,7 @@ impl Recorder for LiveRecorder {
         Ok(())
     }
 
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         let mut s = self.0.lock();
         let s = &mut *s;
         s.t = taken.t;
@@ -147,7 +147,7 @@ impl Recorder for LiveRecorder {
         }
     }
 
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         let mut s = self.0.lock();
         s.wall = s.begun.map_or(0.0, |b| b.elapsed().as_secs_f64());
         s.summary = Value::Object(json::report(report));

@@ -75,7 +75,7 @@ pub enum Anchor {
     End,
 }
 
-enum Item {
+enum DrawItem {
     Path { points: Vec<[f64; 2]>, closed: bool, style: Style },
     Circle { centre: [f64; 2], radius: f64, style: Style },
     Text { at: [f64; 2], text: String, size: f64, anchor: Anchor, colour: Colour, upright: bool },
@@ -87,7 +87,7 @@ pub struct Drawing {
     pub width: f64,
     /// Height.
     pub height: f64,
-    items: Vec<Item>,
+    items: Vec<DrawItem>,
 }
 
 impl Drawing {
@@ -99,7 +99,7 @@ impl Drawing {
     /// Adds a path; one with a point that is not a number is left out.
     pub fn path(&mut self, points: Vec<[f64; 2]>, closed: bool, style: Style) {
         if points.len() > 1 && points.iter().flatten().all(|x| x.is_finite()) {
-            self.items.push(Item::Path { points, closed, style });
+            self.items.push(DrawItem::Path { points, closed, style });
         }
     }
 
@@ -111,18 +111,18 @@ impl Drawing {
     /// Adds a circle.
     pub fn circle(&mut self, centre: [f64; 2], radius: f64, style: Style) {
         if centre.iter().chain([&radius]).all(|x| x.is_finite()) && radius > 0.0 {
-            self.items.push(Item::Circle { centre, radius, style });
+            self.items.push(DrawItem::Circle { centre, radius, style });
         }
     }
 
     /// Adds a text with its baseline at `at`.
     pub fn text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor, colour: Colour) {
-        self.items.push(Item::Text { at, text: plain(text), size, anchor, colour, upright: false });
+        self.items.push(DrawItem::Text { at, text: plain(text), size, anchor, colour, upright: false });
     }
 
     /// Adds a text that runs upwards.
     pub fn upright_text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor, colour: Colour) {
-        self.items.push(Item::Text { at, text: plain(text), size, anchor, colour, upright: true });
+        self.items.push(DrawItem::Text { at, text: plain(text), size, anchor, colour, upright: true });
     }
 
     /// The drawing as SVG.
@@ -135,13 +135,13 @@ impl Drawing {
         );
         for item in &self.items {
             let _ = match item {
-                Item::Path { points, closed, style } => {
+                DrawItem::Path { points, closed, style } => {
                     let list: Vec<String> =
                         points.iter().map(|[x, y]| format!("{},{}", short(*x), short(*y))).collect();
                     let tag = if *closed { "polygon" } else { "polyline" };
                     writeln!(out, "<{tag} points=\"{}\"{}/>", list.join(" "), attributes(style))
                 }
-                Item::Circle { centre: [x, y], radius, style } => writeln!(
+                DrawItem::Circle { centre: [x, y], radius, style } => writeln!(
                     out,
                     "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{}/>",
                     short(*x),
@@ -149,7 +149,7 @@ impl Drawing {
                     short(*radius),
                     attributes(style)
                 ),
-                Item::Text { at: [x, y], text, size, anchor, colour, upright } => {
+                DrawItem::Text { at: [x, y], text, size, anchor, colour, upright } => {
                     let anchor = match anchor {
                         Anchor::Start => "",
                         Anchor::Middle => " text-anchor=\"middle\"",
@@ -178,7 +178,7 @@ impl Drawing {
         let to = Transform::from_scale(scale as f32, scale as f32);
         for item in &self.items {
             match item {
-                Item::Path { points, closed, style } => {
+                DrawItem::Path { points, closed, style } => {
                     let mut path = PathBuilder::new();
                     points.iter().enumerate().for_each(|(k, [x, y])| match k {
                         0 => path.move_to(*x as f32, *y as f32),
@@ -189,11 +189,11 @@ impl Drawing {
                     }
                     paint(&mut map, path.finish(), style, to);
                 }
-                Item::Circle { centre: [x, y], radius, style } => {
+                DrawItem::Circle { centre: [x, y], radius, style } => {
                     let path = PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32);
                     paint(&mut map, path, style, to);
                 }
-                Item::Text { at: [x, y], text, size, anchor, colour, upright } => {
+                DrawItem::Text { at: [x, y], text, size, anchor, colour, upright } => {
                     let back = match anchor {
                         Anchor::Start => 0.0,
                         Anchor::Middle => 0.5,

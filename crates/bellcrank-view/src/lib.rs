@@ -7,7 +7,7 @@
 //! ```no_run
 //! # fn main() -> std::io::Result<()> {
 //! // everything: find a port, print the address, open the browser, serve until the program ends
-//! bellcrank_view::view(&["results".into()], &bellcrank_view::Options::default(), &mut std::io::stderr())?;
+//! bellcrank_view::view(&["results".into()], &bellcrank_view::ServeOptions::default(), &mut std::io::stderr())?;
 //! # Ok(()) }
 //! ```
 //!
@@ -45,9 +45,9 @@ pub use broadcast::LiveRecorder;
 pub use live::Live;
 pub use open::{tell, view};
 pub use picture::picture;
-pub use report::{Diagram, Fact, Frames, Report, Section, report, report_of, section};
-pub use server::{Options, Server, serve, serve_study, serve_together};
-pub use truth::{Source, truth_report};
+pub use report::{Diagram, Fact, Report, ReportData, Section, report, report_of, section};
+pub use server::{ServeOptions, Server, serve, serve_study, serve_together};
+pub use truth::{ModelText, truth_report};
 
 /// The viewer's page: HTML with its style and script inside.
 pub const PAGE: &str = include_str!("page.html");

@@ -1,7 +1,7 @@
 //! Serves a run while it goes on.
 
 use crate::broadcast::{LiveRecorder, NEWS, Shared};
-use crate::server::{Options, Origin, Server, serve_origin};
+use crate::server::{DataOrigin, ServeOptions, Server, serve_origin};
 use serde_json::Value;
 use std::io;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ pub struct Live {
 
 impl Live {
     /// Serves a run that is about to begin, and what to draw of it.
-    pub fn new(scene: &Value, options: &Options) -> io::Result<Live> {
+    pub fn new(scene: &Value, options: &ServeOptions) -> io::Result<Live> {
         let shared = Arc::new(Shared::new(scene));
-        let server = serve_origin(Arc::new(Origin::Live(shared.clone())), options)?;
+        let server = serve_origin(Arc::new(DataOrigin::Live(shared.clone())), options)?;
         Ok(Live { server, shared })
     }
 

@@ -1,7 +1,7 @@
 //! From result folders to a page in the browser.
 
 use crate::Server;
-use crate::server::{Options, serve_results, serve_study};
+use crate::server::{ServeOptions, serve_results, serve_study};
 use crate::study::StudyTable;
 use bellcrank_results::{Results, State};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// Serves folders, which are looked at together, or that of a study; writes the address to `out`, opens the browser where
 /// there is a screen, and serves until the program ends.
-pub fn view(folders: &[PathBuf], options: &Options, out: &mut dyn Write) -> io::Result<()> {
+pub fn view(folders: &[PathBuf], options: &ServeOptions, out: &mut dyn Write) -> io::Result<()> {
     let server = match study(folders)? {
         Some(table) => serve_study(table, options)?,
         None => serve_results(runs(folders, out)?, options)?,

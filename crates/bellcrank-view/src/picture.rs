@@ -12,14 +12,14 @@ use crate::drawing::{Colour, Drawing, Style};
 use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::model::{Shape, Space};
-use bellcrank_model::scene::{Bend, Element, Scene, SceneFlexible, Triple};
+use bellcrank_model::scene::{Bend, Scene, SceneElement, SceneFlexible, Triple};
 use bellcrank_results::Columns;
 use std::io;
 
 /// How much paler the poses before the last one are.
 const PALE: f64 = 0.8;
 
-struct Body {
+struct DrawnBody {
     shape: Shape,
     /// Whether it is a point mass, which has no shape.
     point: bool,
@@ -64,15 +64,15 @@ impl Bending {
 }
 
 /// A machine in motion.
-struct Machine<'a> {
+struct MovingScene<'a> {
     scene: &'a Scene,
-    bodies: Vec<Body>,
+    bodies: Vec<DrawnBody>,
     canvas: Canvas,
 }
 
 /// Draws the scene of a result, `width` by `height` pixels.
 pub fn picture(scene: &Scene, columns: &Columns, width: f64, height: f64) -> io::Result<Drawing> {
-    let mut machine = Machine::new(scene, columns)?;
+    let mut machine = MovingScene::new(scene, columns)?;
     let rows = machine.bodies.first().map_or(0, |b| b.pose.len());
     machine.traces(columns)?;
     for (k, row) in machine.moments(rows).into_iter().enumerate() {
@@ -107,8 +107,8 @@ fn vectors(list: &[Triple]) -> Vec<Vec3> {
     list.iter().map(vector).collect()
 }
 
-impl Machine<'_> {
-    fn new<'a>(scene: &'a Scene, columns: &Columns) -> io::Result<Machine<'a>> {
+impl MovingScene<'_> {
+    fn new<'a>(scene: &'a Scene, columns: &Columns) -> io::Result<MovingScene<'a>> {
         let planar = scene.space == Space::Plane;
         let mut bodies = Vec::new();
         for (number, b) in scene.bodies.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Machine<'_> {
             let mesh = b.mesh.as_ref().map_or(vec![], |mesh| mesh.corners());
             points.extend(bounds(&mesh));
             let pose = (0..rows).map(pose).collect();
-            bodies.push(Body { shape: b.shape, point, pose, colour, points, bending, mesh });
+            bodies.push(DrawnBody { shape: b.shape, point, pose, colour, points, bending, mesh });
         }
         for e in scene.joints.iter().chain(&scene.forces) {
             for (body, on) in e.between.iter().zip(&e.on) {
@@ -148,7 +148,7 @@ impl Machine<'_> {
         }
         let camera = if planar { Mat3::IDENTITY } else { camera(vector(&scene.gravity)) };
         let canvas = Canvas { planar, camera, size: 1.0, pale: 0.0, pieces: vec![] };
-        let mut machine = Machine { scene, bodies, canvas };
+        let mut machine = MovingScene { scene, bodies, canvas };
         machine.canvas.size = machine.radius();
         Ok(machine)
     }
@@ -311,7 +311,7 @@ impl Machine<'_> {
     }
 
     /// The points of an element in the world, and whether each is on the ground.
-    fn ends(&self, e: &Element, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
+    fn ends(&self, e: &SceneElement, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
         let bends: &[Bend] = e.bend.as_deref().unwrap_or_default();
         let end = |(k, (number, on)): (usize, (&Option<usize>, &Triple))| {
             let body = number.and_then(|k| self.bodies.get(k));
@@ -328,13 +328,14 @@ impl Machine<'_> {
         e.between.iter().zip(&e.on).enumerate().map(end).collect()
     }
 
-    fn joint(&mut self, j: &Element, row: usize, layer: u8) {
+    fn joint(&mut self, j: &SceneElement, row: usize, layer: u8) {
         let ends = self.ends(j, row);
         let [(a, ground, ra), (b, body, _), ..] = ends[..] else { return };
         let grounded = ground.is_none() || body.is_none();
         let axis = j.axis.as_ref().and_then(|axis| (ra * vector(axis.first()?)).normalized());
         let s = self.canvas.size;
         let ink = ink();
+        self.path(j, row, layer);
         match &*j.kind {
             "distance" => self.canvas.line(layer, &[a, b], ink, 1.8),
             "belt" if self.canvas.planar => self.belt(ground, body, row, layer, ink),
@@ -394,8 +395,22 @@ impl Machine<'_> {
         }
     }
 
-    fn force(&mut self, f: &Element, row: usize, layer: u8) {
+    /// The curve that an element follows.
+    fn path(&mut self, of: &SceneElement, row: usize, layer: u8) {
+        let Some(points) = &of.path else { return };
+        let pose = of.between.first().copied().flatten().and_then(|k| self.bodies.get(k)?.pose.get(row).copied());
+        let place = |p: &Triple| pose.map_or(p.0, |(at, r)| at + r * p.0);
+        let points: Vec<Vec3> = points.iter().map(place).collect();
+        self.canvas.line(layer, &points, colours().steel, 2.2);
+    }
+
+    fn force(&mut self, f: &SceneElement, row: usize, layer: u8) {
         let ends = self.ends(f, row);
+        self.path(f, row, layer);
+        if f.kind == "rope" {
+            let points: Vec<Vec3> = ends.iter().map(|end| end.0).collect();
+            self.canvas.line(layer, &points, ink(), 1.6);
+        }
         let [(a, ..), (b, ..)] = ends[..] else { return };
         let colour = colours().steel;
         let many = self.scene.forces.len() > 12;
@@ -481,7 +496,7 @@ mod tests {
             "joints": [{"name": "j", "kind": "revolute", "between": [null, 0], "on": [[0, 0, 0], [2, 0, 0]], "bend": [null, [[0, 2, 0]]]}],
         }))
         .unwrap();
-        let machine = Machine::new(&scene, &columns).unwrap();
+        let machine = MovingScene::new(&scene, &columns).unwrap();
         let near = |a: Vec3, b: [f64; 3]| (a - Vec3(b)).norm() < 1e-12;
         let bent = machine.bodies[0].bending.as_ref().unwrap().bent(1);
         assert!(near(bent[1], [1.0, 0.5, 0.0]) && near(bent[2], [2.0, 1.0, 0.0]), "{bent:?}");
@@ -505,7 +520,7 @@ mod tests {
         let model = model.replacen("gravity", "model.gravity", 1);
         let model = bellcrank_model::read::read_text("m.toml", &model, &[]).unwrap_or_else(|e| panic!("{e}")).model;
         let scene: Scene = serde_json::from_value(bellcrank_model::scene::scene(&model)).unwrap();
-        let machine = Machine::new(&scene, &columns).unwrap();
+        let machine = MovingScene::new(&scene, &columns).unwrap();
         assert_eq!(machine.bodies[0].mesh.len(), 12);
         let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
         std::fs::remove_dir_all(&dir).unwrap();

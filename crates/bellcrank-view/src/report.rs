@@ -77,7 +77,7 @@ pub struct Diagram {
 }
 
 /// The results that a report contains.
-pub struct Frames<'a> {
+pub struct ReportData<'a> {
     /// How the run went: the object of `summary.json`.
     pub summary: &'a Value,
     /// What to draw, or null.
@@ -106,7 +106,7 @@ pub fn report(folder: &Path, report: &Report) -> io::Result<String> {
         })?,
         None => Value::Null,
     };
-    let frames = Frames {
+    let frames = ReportData {
         summary: &now.summary,
         scene: &scene,
         names: table.names().collect(),
@@ -118,7 +118,7 @@ pub fn report(folder: &Path, report: &Report) -> io::Result<String> {
 }
 
 /// The report of results in memory, as the text of an HTML file.
-pub fn report_of(frames: &Frames, report: &Report) -> io::Result<String> {
+pub fn report_of(frames: &ReportData, report: &Report) -> io::Result<String> {
     let state = frames.summary["status"].as_str().unwrap_or("unknown");
     let message = match (state, frames.summary["error"].as_str()) {
         ("failed", Some(e)) => format!("The run failed: {e}. The results so far are shown."),
@@ -132,7 +132,7 @@ pub fn report_of(frames: &Frames, report: &Report) -> io::Result<String> {
     page(status, frames, report)
 }
 
-fn page(status: Value, frames: &Frames, report: &Report) -> io::Result<String> {
+fn page(status: Value, frames: &ReportData, report: &Report) -> io::Result<String> {
     let (rows, every, columns) = thinned(frames, report.bytes)?;
     let data = json!({
         "format": "bellcrank-data",
@@ -155,7 +155,7 @@ fn page(status: Value, frames: &Frames, report: &Report) -> io::Result<String> {
 }
 
 /// The number of rows, one of how many was taken, and every column in base64.
-fn thinned(frames: &Frames, bytes: usize) -> io::Result<(usize, usize, Vec<String>)> {
+fn thinned(frames: &ReportData, bytes: usize) -> io::Result<(usize, usize, Vec<String>)> {
     let size = frames.rows.saturating_mul(frames.names.len()).saturating_mul(8);
     let every = size.div_ceil(bytes.max(1)).max(1);
     let mut rows = 0;

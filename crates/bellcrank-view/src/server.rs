@@ -24,16 +24,16 @@ const VALUES: usize = 8 << 20;
 
 /// How to serve.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServeOptions {
     /// The port; if none is given, 8427 or any free one.
     pub port: Option<u16>,
     /// Whether a browser is opened.
     pub open: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { port: None, open: true }
+impl Default for ServeOptions {
+    fn default() -> ServeOptions {
+        ServeOptions { port: None, open: true }
     }
 }
 
@@ -45,23 +45,23 @@ pub struct Server {
 }
 
 /// Serves the viewer and the results in `folder`, to this machine only.
-pub fn serve(folder: impl Into<PathBuf>, options: &Options) -> io::Result<Server> {
+pub fn serve(folder: impl Into<PathBuf>, options: &ServeOptions) -> io::Result<Server> {
     serve_together(&[folder.into()], options)
 }
 
 /// Serves the viewer and the results in several folders, which are looked at together: the first one has the say.
-pub fn serve_together(folders: &[PathBuf], options: &Options) -> io::Result<Server> {
+pub fn serve_together(folders: &[PathBuf], options: &ServeOptions) -> io::Result<Server> {
     let runs = folders.iter().map(Results::open).collect::<io::Result<Vec<_>>>()?;
     serve_results(runs, options)
 }
 
 /// Serves results that were opened before.
-pub(crate) fn serve_results(runs: Vec<Results>, options: &Options) -> io::Result<Server> {
-    serve_origin(Arc::new(Origin::Folders(runs)), options)
+pub(crate) fn serve_results(runs: Vec<Results>, options: &ServeOptions) -> io::Result<Server> {
+    serve_origin(Arc::new(DataOrigin::Folders(runs)), options)
 }
 
 /// Where the numbers come from.
-pub(crate) enum Origin {
+pub(crate) enum DataOrigin {
     /// Result folders.
     Folders(Vec<Results>),
     /// A run that goes on.
@@ -71,7 +71,7 @@ pub(crate) enum Origin {
 /// What a server shows.
 enum Show {
     /// One run.
-    Run(Arc<Origin>),
+    Run(Arc<DataOrigin>),
     /// The table of a study.
     Study(Box<StudyTable>),
 }
@@ -82,16 +82,16 @@ struct Site {
     shares: Shares,
 }
 
-pub(crate) fn serve_origin(origin: Arc<Origin>, options: &Options) -> io::Result<Server> {
+pub(crate) fn serve_origin(origin: Arc<DataOrigin>, options: &ServeOptions) -> io::Result<Server> {
     serve_site(Show::Run(origin), options)
 }
 
 /// Serves the page of a study, to this machine only.
-pub fn serve_study(study: StudyTable, options: &Options) -> io::Result<Server> {
+pub fn serve_study(study: StudyTable, options: &ServeOptions) -> io::Result<Server> {
     serve_site(Show::Study(Box::new(study)), options)
 }
 
-fn serve_site(show: Show, options: &Options) -> io::Result<Server> {
+fn serve_site(show: Show, options: &ServeOptions) -> io::Result<Server> {
     let site = Arc::new(Site { show, shares: Shares::default() });
     let listener = match options.port {
         Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| {
@@ -174,7 +174,7 @@ fn converse(mut connection: Connection, guest: &Guest, site: &Site, stopping: &A
                 let refused = refusal(&request);
                 if let (Show::Run(origin), "/api/live", None, false) =
                     (&site.show, request.path.as_str(), &refused, request.head_only)
-                    && let Origin::Live(run) = &**origin
+                    && let DataOrigin::Live(run) = &**origin
                 {
                     let stop = || stopping.load(Ordering::SeqCst);
                     if connection.begin_stream().is_ok() {
@@ -229,17 +229,17 @@ enum Asked<'a> {
     Live(&'a Shared),
 }
 
-fn asked<'a>(request: &Request, origin: &'a Origin) -> Result<Asked<'a>, Response> {
+fn asked<'a>(request: &Request, origin: &'a DataOrigin) -> Result<Asked<'a>, Response> {
     let number = request.parameter("run").map_or(Some(0), number);
     let found = match origin {
-        Origin::Folders(runs) => number.and_then(|k| runs.get(k)).map(Asked::Folder),
-        Origin::Live(run) => number.filter(|k| *k == 0).map(|_| Asked::Live(run)),
+        DataOrigin::Folders(runs) => number.and_then(|k| runs.get(k)).map(Asked::Folder),
+        DataOrigin::Live(run) => number.filter(|k| *k == 0).map(|_| Asked::Live(run)),
     };
     found.ok_or_else(|| Response::error(404, "there is no such run"))
 }
 
 /// An answer, and the share of the memory that it holds until it is sent.
-fn answer<'a>(request: &Request, origin: &Origin, shares: &'a Shares) -> (Response, Option<Share<'a>>) {
+fn answer<'a>(request: &Request, origin: &DataOrigin, shares: &'a Shares) -> (Response, Option<Share<'a>>) {
     let run = match asked(request, origin) {
         Ok(run) => run,
         Err(response) => return (response, None),
@@ -277,7 +277,7 @@ fn size(request: &Request, run: &Asked) -> Result<usize, Response> {
     }
 }
 
-fn answer_of_run(request: &Request, origin: &Origin, run: Asked) -> Response {
+fn answer_of_run(request: &Request, origin: &DataOrigin, run: Asked) -> Response {
     let api = request.path.strip_prefix("/api/");
     match (request.path.as_str(), api) {
         ("/" | "/index.html", _) => Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(PAGE) },
@@ -286,7 +286,7 @@ fn answer_of_run(request: &Request, origin: &Origin, run: Asked) -> Response {
                 Asked::Folder(results) => results.refresh().describe(results.dir()),
                 Asked::Live(run) => run.describe(),
             };
-            if let (Origin::Folders(runs), Asked::Folder(results)) = (origin, &run)
+            if let (DataOrigin::Folders(runs), Asked::Folder(results)) = (origin, &run)
                 && runs.len() > 1
             {
                 text["folder"] = label(results.dir(), runs).into();
@@ -399,13 +399,13 @@ fn packed(names: &[&str], units: &[&str]) -> (String, Vec<u8>) {
 }
 
 /// The values that a request asks for.
-struct Values {
+struct ValueQuery {
     now: Option<Arc<Snapshot>>,
-    columns: Vec<Columns>,
+    columns: Vec<ColumnQuery>,
     rows: Range<usize>,
 }
 
-impl Values {
+impl ValueQuery {
     /// Bytes that they take with the list of their columns.
     fn bytes(&self) -> usize {
         8 * count(&self.columns) * (1 + self.rows.len())
@@ -413,7 +413,7 @@ impl Values {
 }
 
 /// What is asked for, or why it cannot be sent.
-fn values(request: &Request, asked: &Asked, list: &str) -> Result<Values, Response> {
+fn values(request: &Request, asked: &Asked, list: &str) -> Result<ValueQuery, Response> {
     let now = match asked {
         Asked::Folder(results) => Some(results.now()),
         Asked::Live(_) => None,
@@ -441,15 +441,15 @@ fn values(request: &Request, asked: &Asked, list: &str) -> Result<Values, Respon
             &format!("at most {VALUES} values are sent at once: ask for fewer rows or columns"),
         ));
     }
-    Ok(Values { now, columns, rows })
+    Ok(ValueQuery { now, columns, rows })
 }
 
 fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
-    let Values { now, columns, rows } = match values(request, asked, list) {
+    let ValueQuery { now, columns, rows } = match values(request, asked, list) {
         Ok(values) => values,
         Err(response) => return response,
     };
-    let columns: Vec<usize> = columns.iter().flat_map(Columns::each).collect();
+    let columns: Vec<usize> = columns.iter().flat_map(ColumnQuery::each).collect();
     let values = match (asked, now.as_ref().and_then(|n| n.table.as_ref())) {
         (_, Some(table)) => match table.read(&columns, rows) {
             Ok(values) => values,
@@ -470,24 +470,24 @@ fn columns(request: &Request, asked: &Asked, list: &str) -> Response {
 }
 
 /// Column numbers such as `3-6`, as many times as `*2+10` says.
-struct Columns {
+struct ColumnQuery {
     range: Range<usize>,
     times: usize,
     step: usize,
 }
 
-impl Columns {
+impl ColumnQuery {
     fn each(&self) -> impl Iterator<Item = usize> {
         (0..self.times).flat_map(move |k| self.range.start + k * self.step..self.range.end + k * self.step)
     }
 }
 
-fn count(columns: &[Columns]) -> usize {
+fn count(columns: &[ColumnQuery]) -> usize {
     columns.iter().map(|c| c.times * c.range.len()).sum()
 }
 
 /// Column numbers such as `0,3-6`, all below `width`; `3-6*2+10` is `3-6,13-16`.
-fn parse_list(list: &str, width: usize) -> Option<Vec<Columns>> {
+fn parse_list(list: &str, width: usize) -> Option<Vec<ColumnQuery>> {
     let (mut columns, mut all) = (Vec::new(), 0usize);
     for part in list.split(',') {
         let (range, again) = part.split_once('*').map_or((part, None), |(range, again)| (range, Some(again)));
@@ -502,7 +502,7 @@ fn parse_list(list: &str, width: usize) -> Option<Vec<Columns>> {
             return None;
         }
         all = all.checked_add(times.checked_mul(last - first + 1)?).filter(|all| *all <= VALUES)?;
-        columns.push(Columns { range: first..last + 1, times, step });
+        columns.push(ColumnQuery { range: first..last + 1, times, step });
     }
     Some(columns)
 }
@@ -554,7 +554,7 @@ mod tests {
     fn lists_of_columns() {
         let parse_list = |list: &str, width: usize| -> Option<Vec<usize>> {
             let columns = parse_list(list, width)?;
-            let all: Vec<usize> = columns.iter().flat_map(Columns::each).collect();
+            let all: Vec<usize> = columns.iter().flat_map(ColumnQuery::each).collect();
             assert_eq!(all.len(), count(&columns), "{list}");
             Some(all)
         };

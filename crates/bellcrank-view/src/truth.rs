@@ -2,7 +2,7 @@
 //!
 //! Numbers and verdicts come from [`bellcrank_solve::evidence`]; here they are put into words.
 
-use crate::report::{Diagram, Fact, Frames, Report, Section, report_of};
+use crate::report::{Diagram, Fact, Report, ReportData, Section, report_of};
 use bellcrank_results::PROGRAM;
 use bellcrank_solve::evidence::{Evidence, Judged, Verdict};
 use bellcrank_solve::history::Stretch;
@@ -15,7 +15,7 @@ const EVENTS: usize = 20;
 const CULPRITS: usize = 25;
 
 /// The model file that a run was made from.
-pub struct Source<'a> {
+pub struct ModelText<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its whole text.
@@ -29,7 +29,7 @@ pub struct Source<'a> {
 /// The report as the text of an HTML file; `plots` are names of channels, `summary` is the object of `summary.json`.
 pub fn truth_report(
     e: &Evidence,
-    source: &Source,
+    source: &ModelText,
     summary: &Value,
     plots: Vec<Vec<String>>,
 ) -> std::io::Result<String> {
@@ -40,7 +40,7 @@ pub fn truth_report(
             c => (0..e.frames.times.len()).map(|i| e.frames.row(i)[c - 1]).collect(),
         })
     };
-    let frames = Frames {
+    let frames = ReportData {
         summary,
         scene: &bellcrank_model::scene::scene(&e.system.model),
         names: std::iter::once("time").chain(channels.iter().map(|c| c.name.as_str())).collect(),
@@ -102,7 +102,7 @@ fn headed(cells: &[&str]) -> Vec<String> {
 }
 
 /// All sections; the first is the verdict in a few lines.
-fn sections(e: &Evidence, source: &Source) -> Vec<Section> {
+fn sections(e: &Evidence, source: &ModelText) -> Vec<Section> {
     let judged = [doubts(e), accuracy(e), energy(e), momentum(e), constraints(e), reactions(e), steps(e)];
     let facts = judged.iter().filter_map(|s| {
         let worst = s.facts.iter().filter(|f| f.verdict != Verdict::None).max_by_key(|f| f.verdict)?;
@@ -413,7 +413,7 @@ fn time(e: &Evidence) -> Section {
     }
 }
 
-fn model(e: &Evidence, source: &Source) -> Section {
+fn model(e: &Evidence, source: &ModelText) -> Section {
     let (o, a) = (e.options, &e.summary.assembly);
     let Names { method, formulation, iteration } = e.summary.names;
     let mut facts = vec![
@@ -506,7 +506,7 @@ mod tests {
                 .map(|d| (d["kind"].as_str().expect("a word"), d["message"].as_str().expect("a sentence")));
             assert_eq!(texts.collect::<Vec<_>>(), of_run, "{name}");
             // the head has a line for the worst of them, and other sections do not contradict it
-            let source = Source { name: "", text: "", sha256: String::new(), overridden: &[] };
+            let source = ModelText { name: "", text: "", sha256: String::new(), overridden: &[] };
             let head = sections(&e, &source).swap_remove(0);
             let worst = summary.doubts.iter().map(|d| d.verdict).max();
             assert_eq!(head.facts.iter().find(|f| f.name == "Doubts").map(|f| f.verdict), worst, "{name}");

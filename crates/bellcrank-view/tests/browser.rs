@@ -10,16 +10,16 @@ mod page {
     use super::samples::*;
     use bellcrank_results::json::Object;
     use bellcrank_solve::events::Event;
-    use bellcrank_solve::history::Taken;
+    use bellcrank_solve::history::AcceptedStep;
     use bellcrank_solve::record::Recorder;
     use bellcrank_view::{
-        Diagram, Fact, Live, Options, Report, Section, Server, Verdict, report, serve, serve_together,
+        Diagram, Fact, Live, Report, Section, ServeOptions, Server, Verdict, report, serve, serve_together,
     };
     use serde_json::{Value, json};
     use std::path::Path;
 
     fn start(dir: &Path) -> Server {
-        serve(dir, &Options { port: Some(0), open: false }).unwrap()
+        serve(dir, &ServeOptions { port: Some(0), open: false }).unwrap()
     }
 
     /// The value of a channel at a time, by the closed form.
@@ -601,7 +601,8 @@ mod page {
     fn a_live_run_is_followed_and_its_steps_are_shown() {
         let mut browser = browser();
         let model = bellcrank_model::read::read_text("m.toml", FOUR_BAR, &[]).unwrap().model;
-        let live = Live::new(&bellcrank_model::scene::scene(&model), &Options { port: Some(0), open: false }).unwrap();
+        let live =
+            Live::new(&bellcrank_model::scene::scene(&model), &ServeOptions { port: Some(0), open: false }).unwrap();
         let mut run = live.recorder();
         let (mut frame, mut motion) = (Frame::default(), four_bar());
         motion(0.0, &mut frame);
@@ -615,7 +616,14 @@ mod page {
                 run.frame(t, &frame.values).unwrap();
                 let events = [Event { t: 0.5, name: "<b>stop</b>".into(), what: "closed".into() }];
                 let events = if i > 50 { &events[..] } else { &[] };
-                run.step(&Taken { t: t + 0.01, h: 0.01, order: 1 + i / 40, iterations: 2, refusals: &[], events });
+                run.step(&AcceptedStep {
+                    t: t + 0.01,
+                    h: 0.01,
+                    order: 1 + i / 40,
+                    iterations: 2,
+                    refusals: &[],
+                    events,
+                });
             }
         };
         go(0, 5);
@@ -829,7 +837,7 @@ mod page {
         let mut browser = browser();
         let s = Scratch::new("study-page");
         write_study(s.path());
-        let options = Options { port: Some(0), open: false };
+        let options = ServeOptions { port: Some(0), open: false };
         let server = bellcrank_view::serve_study(StudyTable::open(s.path()).unwrap(), &options).unwrap();
         let mut page = browser.open(&server.url());
         let told = page.text("document.body.innerText");
@@ -888,7 +896,7 @@ mod page {
         let slow = |t: f64, frame: &mut Frame| four_bar()(0.5 * t, frame);
         write(&b, FOUR_BAR, 3.0, 151, slow).unwrap();
         write(&c, DOUBLE_PENDULUM, 6.0, 61, double_pendulum()).unwrap();
-        let server = serve_together(&[a, b, c], &Options { port: Some(0), open: false }).unwrap();
+        let server = serve_together(&[a, b, c], &ServeOptions { port: Some(0), open: false }).unwrap();
         let mut page = browser.open(&server.url());
         assert_eq!(
             page.eval("bellcrank.runs().map((r) => [r.label, r.rows, r.drawn])"),

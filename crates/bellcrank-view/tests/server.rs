@@ -6,10 +6,10 @@ use bellcrank_results::Folder;
 use bellcrank_results::json::Object;
 use bellcrank_solve::engines::Refusal;
 use bellcrank_solve::events::Event;
-use bellcrank_solve::history::Taken;
+use bellcrank_solve::history::AcceptedStep;
 use bellcrank_solve::record::{Channel, Header, Recorder};
 use bellcrank_view::{
-    Fact, Live, LiveRecorder, Options, Report, Section, Server, Verdict, report, serve, serve_together,
+    Fact, Live, LiveRecorder, Report, Section, ServeOptions, Server, Verdict, report, serve, serve_together,
 };
 use samples::*;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn start(dir: &Path) -> Server {
-    serve(dir, &Options { port: Some(0), open: false }).unwrap()
+    serve(dir, &ServeOptions { port: Some(0), open: false }).unwrap()
 }
 
 /// Sends bytes, and reads all that comes back.
@@ -307,9 +307,9 @@ fn every_state_of_a_run_is_told_in_words() {
 
     std::fs::remove_file(dir.join("unfinished/summary.json")).unwrap();
     assert_eq!(told(&dir).0, "unknown");
-    let missing = serve(s.path().join("nowhere"), &Options { port: Some(0), open: false }).err().unwrap();
+    let missing = serve(s.path().join("nowhere"), &ServeOptions { port: Some(0), open: false }).err().unwrap();
     assert!(missing.to_string().contains("there is no folder"), "{missing}");
-    let file = serve(dir.join("unfinished/scene.json"), &Options { port: Some(0), open: false }).err().unwrap();
+    let file = serve(dir.join("unfinished/scene.json"), &ServeOptions { port: Some(0), open: false }).err().unwrap();
     assert!(file.to_string().contains("name the folder"), "{file}");
 }
 
@@ -387,7 +387,7 @@ fn a_stopped_server_is_gone() {
 
 /// A run of which some frames are there.
 fn live_run(frames: usize) -> (Live, LiveRecorder) {
-    let live = Live::new(&json!({"format": "bellcrank-scene"}), &Options { port: Some(0), open: false }).unwrap();
+    let live = Live::new(&json!({"format": "bellcrank-scene"}), &ServeOptions { port: Some(0), open: false }).unwrap();
     let mut run = live.recorder();
     run.begin(&header(&["a.x", "a.y"])).unwrap();
     (0..frames).for_each(|i| run.frame(i as f64, &[2.0 * i as f64, -1.0]).unwrap());
@@ -441,7 +441,7 @@ fn news_of_a_run_are_for_its_page_alone_and_end_with_it() {
     assert!(live.watched());
     let refusals = [Refusal { h: 0.2, convergence: true, owner: (bellcrank_model::Unknown::Q, 0) }];
     let events = [Event { t: 1.0, name: "a".into(), what: "bumped".into() }];
-    let taken = Taken { t: 1.0, h: 0.1, order: 5, iterations: 3, refusals: &refusals, events: &events };
+    let taken = AcceptedStep { t: 1.0, h: 0.1, order: 5, iterations: 3, refusals: &refusals, events: &events };
     run.step(&taken);
     run.frame(2.0, &[0.0, 0.0]).unwrap();
     run.end(&Object::new(json!({"status": "finished"}))).unwrap();
@@ -474,7 +474,7 @@ fn several_runs_are_served_side_by_side() {
     let [a, b] = ["one/results", "two/results"].map(|name| s.path().join(name));
     write(&a, FOUR_BAR, 4.0, 41, four_bar()).unwrap();
     write(&b, FOUR_BAR, 2.0, 11, four_bar()).unwrap();
-    let server = serve_together(&[a, b], &Options { port: Some(0), open: false }).unwrap();
+    let server = serve_together(&[a, b], &ServeOptions { port: Some(0), open: false }).unwrap();
     let [first, second] = ["/api/summary", "/api/summary?run=1"].map(|path| json_of(&server, path));
     assert_eq!((&first["folder"], &second["folder"]), (&json!("one/results"), &json!("two/results")));
     assert_eq!((&first["runs"], &first["rows"], &second["rows"]), (&json!(2), &json!(41), &json!(11)));
@@ -485,5 +485,5 @@ fn several_runs_are_served_side_by_side() {
     for path in ["/api/summary?run=2", "/api/columns?at=0&run=-1", "/api/channels?run=x"] {
         assert_eq!(get(&server, path).0, 404, "{path}");
     }
-    assert!(serve_together(&[s.path().join("three")], &Options::default()).is_err());
+    assert!(serve_together(&[s.path().join("three")], &ServeOptions::default()).is_err());
 }

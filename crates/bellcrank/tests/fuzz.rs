@@ -9,8 +9,8 @@ use bellcrank_model::read::read_text;
 use bellcrank_results::json;
 use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::events::Event;
-use bellcrank_solve::history::Taken;
-use bellcrank_solve::record::{Header, Recorder, Report};
+use bellcrank_solve::history::AcceptedStep;
+use bellcrank_solve::record::{Header, Recorder, RunReport};
 use bellcrank_solve::run::Simulation;
 use common::{Dice, Scratch};
 use readers::READERS;
@@ -37,14 +37,14 @@ impl Recorder for Five {
     fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
         Ok(())
     }
-    fn step(&mut self, _: &Taken) {
+    fn step(&mut self, _: &AcceptedStep) {
         self.count();
     }
     fn event(&mut self, _: &Event) -> std::io::Result<()> {
         self.count();
         Ok(())
     }
-    fn end(&mut self, report: &dyn Report) -> std::io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> std::io::Result<()> {
         assert!(json::report(report).contains_key("steps"));
         Ok(())
     }

@@ -237,3 +237,41 @@ fn an_earlier_result_outlives_a_run_that_fails_or_is_killed() {
     // what was computed is beside it
     assert_eq!(Results::open(s.path("results/unfinished")).unwrap().now().state.word(), "failed");
 }
+
+/// The folder is moved away at sixty moments of a run, from its start to behind its end. Whoever reads exit status 0 finds the result, there or
+/// where it was moved to.
+#[test]
+fn a_folder_that_goes_away_during_a_run_is_never_success_without_results() {
+    let s = Scratch::new("vanishing");
+    let model = root().join("examples/pendulum.toml").to_string_lossy().into_owned();
+    let arguments = [model, "--until".into(), "20".into()];
+    let began = Instant::now();
+    assert!(start(&s, &arguments, "whole", &[]).wait().unwrap().success());
+    let whole = began.elapsed();
+    let (mut finished, mut refused) = (0, 0);
+    for k in 0..60 {
+        let mut child = start(&s, &arguments, "results", &[]);
+        let moment = whole.mul_f64(f64::from(k) / 50.0);
+        let until = Instant::now() + moment;
+        while Instant::now() < until && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let _ = std::fs::rename(s.path("results"), s.path("gone"));
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        if ended.status.success() {
+            finished += 1;
+            // it may have begun behind the move
+            let place = if s.path("gone/summary.json").exists() { "gone" } else { "results" };
+            let found = Results::open(s.path(place)).unwrap().now();
+            assert_eq!(found.state.word(), "finished", "{k}, after {moment:?}: {} {told}", found.message);
+            assert!(s.path(&format!("{place}/results.parquet")).is_file(), "{k}, after {moment:?}: {told}");
+        } else {
+            refused += 1;
+            assert!(told.contains("cannot write "), "{k}, after {moment:?}: {told}");
+        }
+        let _ = std::fs::remove_dir_all(s.path("gone"));
+        let _ = std::fs::remove_dir_all(s.path("results"));
+    }
+    assert!(finished > 0 && refused > 0, "{finished} finished, {refused} refused");
+}

@@ -3,7 +3,9 @@
 
 use bellcrank_model::file::csv::TABULATED;
 use bellcrank_model::file::{Field, FieldKind};
-use bellcrank_model::read::{BODY, INPUT, PROBE, START, STATE, TABLE, force_fields, joint_fields};
+use bellcrank_model::read::{
+    BODY, FMU, INCLUDE, INPUT, MARKER, PROBE, START, STATE, TABLE, force_fields, joint_fields,
+};
 use bellcrank_model::{forces, joints};
 use bellcrank_solve::choices::{CHOICES, Choice, Set};
 use std::fmt::Write;
@@ -71,10 +73,17 @@ fn text() -> String {
     of("body", "body", "Body", None, body).write(&[BODY], &mut out);
     let doc = "A point whose motion is recorded.";
     of("probe", "probe", "Probe", None, doc).write(&[PROBE], &mut out);
+    let doc = "A named frame on a body; joints, forces and probes stand on it as on a body.";
+    of("marker", "marker", "Body", None, doc).write(&[MARKER], &mut out);
+    let doc = "Another model file as a part, whose names get this one in front: its body `hub` is `NAME.hub`.";
+    of("include", "include", "str", None, doc).write(&[INCLUDE], &mut out);
     let doc = "A number that can be set while a run goes on; expressions use it by its name.";
     of("input", "input", "Symbol", None, doc).write(&[INPUT], &mut out);
     let doc = "A first-order state with the expression of its rate; expressions of the state use it by its name.";
     of("state", "state", "Symbol", None, doc).write(&[STATE], &mut out);
+    let doc =
+        "An FMU of another tool, which runs beside the model; expressions use its outputs by name: `motor.torque`.";
+    of("fmu", "fmu", "str", None, doc).write(&[FMU], &mut out);
     let doc = "A function of one or two variables by a grid of values; expressions call it by its name.";
     of("table", "table", "str", None, doc).write(&[TABLE], &mut out);
     let doc = "Coordinates and rates of a joint at the start; the rest is assembled.";
@@ -300,11 +309,13 @@ fn type_of(field: &Field) -> String {
     use FieldKind::*;
     match field.kind {
         Number | Positive | NonNegative | Integer | Count => "Scalar".into(),
+        FunctionOf(_) => "Scalar".into(),
+        FunctionsOf(_) => "Vector".into(),
         Function => "Course | Callable[[float], float]".into(),
         Flag => "bool".into(),
         Word(words) => literal(words),
         Name | Text if field.name == "body" || field.name == "joint" => "str".into(),
-        Text | Name => "Text".into(),
+        Text | Name | File(_) => "Text".into(),
         Names(..) => "Names".into(),
         Vector | Point | Direction => "Vector".into(),
         Axial => "Scalar | Vector".into(),

@@ -2,7 +2,7 @@
 
 use super::{Coordinator, largest};
 use crate::options::{Coupling, GlueError};
-use crate::port::{Motion, WIDTH, displacement, twist};
+use crate::port::{PortMotion, WIDTH, displacement, twist};
 use crate::subdomain::{Admittance, Window};
 use bellcrank_math::linear::matrix::Matrix;
 
@@ -71,7 +71,7 @@ impl Coordinator {
         &mut self,
         window: &Window,
         load: &[f64],
-        at: &[Motion],
+        at: &[PortMotion],
     ) -> Result<Admittance, GlueError> {
         let n = self.interface.width();
         let scale = DIFFERENCE * (1.0 + largest(load));

@@ -127,6 +127,19 @@ impl Coordinator {
         true
     }
 
+    /// Rows of joints as the first part of each knows them: the others stay where they were.
+    fn held(&self, rows: &Matrix) -> Matrix {
+        let bodies = self.interface.system().layout().bodies.iter();
+        let owners: Vec<usize> =
+            self.interface.sites.iter().zip(bodies).flat_map(|(s, b)| vec![s.0; b.len()]).collect();
+        let mut held = rows.clone();
+        for i in 0..rows.rows {
+            let first = (0..rows.columns).filter(|j| rows.at(i, *j) != 0.0).map(|j| owners[j]).min();
+            (0..rows.columns).filter(|j| Some(owners[*j]) != first).for_each(|j| *held.at_mut(i, j) = 0.0);
+        }
+        held
+    }
+
     fn linearized(&mut self, window: &Window, y: &Admittance) -> Linearized {
         let n = self.interface.width();
         let linear = self.interface.linearize();
@@ -141,8 +154,9 @@ impl Coordinator {
         let mut twist = beside(&y.velocity, &y.velocity_by_shift);
         self.interface.turn(&place, &mut twist);
         let law = linear.stiffness.times(&place).plus(1.0, &linear.damping.times(&twist));
+        let relaxed = self.options.coupling == Coupling::Relaxation;
         let d = Matrix::from_fn(columns, columns, |i, j| {
-            (i == j) as u8 as f64 - if i < n { half * law.at(i, j) } else { 0.0 }
+            (i == j) as u8 as f64 - if i < n && !relaxed { half * law.at(i, j) } else { 0.0 }
         });
         let position = linear.position.times(&place).plus(1.0, &linear.position_by_twist.times(&twist));
         let velocity = linear.velocity.times(&place).plus(1.0, &linear.velocity_by_twist.times(&twist));
@@ -157,6 +171,10 @@ impl Coordinator {
                     (0..position.rows).for_each(|i| *rows.at_mut(i, j) = mixed[i]);
                 }
                 rows
+            }
+            Coupling::Relaxation => {
+                let (by_place, by_twist) = (self.held(&linear.position), self.held(&linear.position_by_twist));
+                by_place.times(&place).plus(1.0, &by_twist.times(&twist))
             }
             _ => position,
         };

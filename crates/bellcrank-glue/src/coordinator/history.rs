@@ -2,7 +2,7 @@
 
 use crate::foresee::Foresight;
 use crate::interface::Interface;
-use crate::port::Motion;
+use crate::port::PortMotion;
 use crate::subdomain::Admittance;
 use bellcrank_math::linear::matrix::Matrix;
 
@@ -16,9 +16,9 @@ pub(super) struct History {
     pub t: f64,
     /// The number of the next window.
     pub number: u64,
-    pub motions: Vec<Motion>,
+    pub motions: Vec<PortMotion>,
     /// The motions one window earlier.
-    pub before: Before,
+    pub before: LastWindow,
     pub lambda: Vec<f64>,
     pub mu: Vec<f64>,
     /// Earlier λ, μ and F, for extrapolation.
@@ -26,7 +26,7 @@ pub(super) struct History {
     /// The load of the last window, for the estimate of the error.
     pub held: Option<HeldLoad>,
     /// The law of the loads at the committed time.
-    pub law: Law,
+    pub law: InterfaceLaw,
     pub admittance: KnownAdmittance,
     /// Whether the parts have the accelerations of the committed time.
     pub accelerated: bool,
@@ -35,9 +35,9 @@ pub(super) struct History {
 
 /// The motions at the start of the last window, and its length.
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Before {
+pub(super) struct LastWindow {
     pub length: f64,
-    pub motions: Vec<Motion>,
+    pub motions: Vec<PortMotion>,
 }
 
 /// A load that was held over a window.
@@ -51,7 +51,7 @@ pub(super) struct HeldLoad {
 
 /// F and Γᵀ, in the world.
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Law {
+pub(super) struct InterfaceLaw {
     pub force: Vec<f64>,
     pub pull: Matrix,
 }
@@ -90,12 +90,12 @@ impl History {
             t,
             number: 0,
             motions: Vec::with_capacity(interface.sites.len()),
-            before: Before { length: 1.0, motions: Vec::new() },
+            before: LastWindow { length: 1.0, motions: Vec::new() },
             lambda: vec![0.0; m],
             mu: vec![0.0; m_rates],
             foresight: Foresight::default(),
             held: None,
-            law: Law { force: vec![0.0; n], pull: Matrix::zeros(n, m) },
+            law: InterfaceLaw { force: vec![0.0; n], pull: Matrix::zeros(n, m) },
             admittance: KnownAdmittance { stale: true, ageing: AGEING, length: 1.0, ..KnownAdmittance::default() },
             accelerated: true,
             pace: None,

@@ -37,9 +37,9 @@ mod states;
 mod window;
 
 use crate::interface::Interface;
-use crate::options::{Coupling, GlueError, GlueOptions, Report};
-use crate::port::{Motion, WIDTH};
-use crate::subdomain::{PartError, Response, Subdomain, Upcoming};
+use crate::options::{Coupling, GlueError, GlueOptions, GlueReport};
+use crate::port::{PortMotion, WIDTH};
+use crate::subdomain::{PartError, PartResponse, Subdomain, Upcoming};
 use bellcrank_model::dynamics::Channel;
 use history::History;
 pub use states::INTERFACE_FILE;
@@ -57,7 +57,7 @@ pub struct Coordinator {
     saved: Option<Box<History>>,
     /// The estimated error of the last window, in tolerances.
     error: f64,
-    report: Report,
+    report: GlueReport,
 }
 
 /// The largest |x|; NaN if there is one.
@@ -92,7 +92,7 @@ impl Coordinator {
             )));
         }
         let history = History::new(t, &interface);
-        let report = Report { seconds: vec![0.0; parts.len()], ..Report::default() };
+        let report = GlueReport { seconds: vec![0.0; parts.len()], ..GlueReport::default() };
         let mut c = Coordinator { parts, interface, options, history, saved: None, error: 0.0, report };
         c.begin()?;
         Ok(c)
@@ -114,7 +114,7 @@ impl Coordinator {
     }
 
     /// Counts, residuals and times so far.
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &GlueReport {
         &self.report
     }
 
@@ -129,7 +129,7 @@ impl Coordinator {
     }
 
     /// The motions of the ports at the committed time, in the order of the interface.
-    pub fn motions(&self) -> &[Motion] {
+    pub fn motions(&self) -> &[PortMotion] {
         &self.history.motions
     }
 
@@ -201,7 +201,7 @@ impl Coordinator {
     }
 
     /// The motions of the sites, from the answers of the parts.
-    fn site_motions(&self, answers: &[Response]) -> Result<Vec<Motion>, GlueError> {
+    fn site_motions(&self, answers: &[PartResponse]) -> Result<Vec<PortMotion>, GlueError> {
         for (part, answer) in self.parts.iter().zip(answers) {
             let d = part.description();
             if answer.ports.len() != d.ports.len() || answer.ports.iter().any(|m| !m.is_finite()) {
@@ -230,6 +230,6 @@ impl Coordinator {
             Some(row) => (self.interface.owner(row.min(self.interface.rows().0.saturating_sub(1))), gaps[row].abs()),
             None => ("a force between the parts".into(), f64::NAN),
         };
-        GlueError::Diverged { t: self.history.t, length, joint, gap }
+        GlueError::Diverged { t: self.history.t, length, joint, gap, relaxed: None }
     }
 }

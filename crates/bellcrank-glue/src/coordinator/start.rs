@@ -1,14 +1,14 @@
 //! Accelerations and multipliers at a committed time: Φ̈ = 0.
 
 use super::equations::halved;
-use super::history::{HeldLoad, Law};
+use super::history::{HeldLoad, InterfaceLaw};
 use super::least::Equations;
 use super::window::PREDICTED;
 use super::{Coordinator, largest, minus};
 use crate::foresee::{Foresight, Past};
 use crate::options::{Coupling, GlueError, Levels};
-use crate::port::{Motion, difference};
-use crate::subdomain::{Admittance, Response, Upcoming};
+use crate::port::{PortMotion, difference};
+use crate::subdomain::{Admittance, PartResponse, Upcoming};
 use bellcrank_math::linear::matrix::Matrix;
 
 /// Gaps below this fraction of a length (or of the speed) are closed.
@@ -22,7 +22,7 @@ const ROUNDS: usize = 3;
 
 impl Coordinator {
     /// Asks all parts for their motion at the committed time under some loads.
-    fn begin_parts(&mut self, own: &[f64]) -> Result<(Vec<Motion>, Vec<Response>), GlueError> {
+    fn begin_parts(&mut self, own: &[f64]) -> Result<(Vec<PortMotion>, Vec<PartResponse>), GlueError> {
         let loads = self.by_part(&self.in_world(own));
         self.parts.iter_mut().zip(&loads).for_each(|(part, load)| part.announce(&Upcoming::Begin(load)));
         let mut answers = Vec::new();
@@ -64,7 +64,7 @@ impl Coordinator {
         Ok(())
     }
 
-    fn check_closed(&mut self, motions: &[Motion]) -> Result<(), GlueError> {
+    fn check_closed(&mut self, motions: &[PortMotion]) -> Result<(), GlueError> {
         let length = self.interface.system_length();
         let speed = motions.iter().map(|m| m.velocity.norm() + length * m.spin.norm()).fold(0.0, f64::max);
         for (residual, scale, rate) in
@@ -95,7 +95,7 @@ impl Coordinator {
             };
             self.interface.place(t, &motions, &lambda);
             let length = self.interface.system_length();
-            let of = |m: &Motion| m.acceleration.norm() + length * m.spin_rate.norm();
+            let of = |m: &PortMotion| m.acceleration.norm() + length * m.spin_rate.norm();
             let fastest = motions.iter().map(of).fold(0.0, f64::max);
             self.history.motions = motions;
             let rest = self.interface.acceleration();
@@ -127,8 +127,8 @@ impl Coordinator {
     fn accelerations_by_load(
         &mut self,
         load: &[f64],
-        at: &[Motion],
-        answers: Vec<Response>,
+        at: &[PortMotion],
+        answers: Vec<PartResponse>,
     ) -> Result<Matrix, GlueError> {
         let told: Option<Vec<Admittance>> = answers.into_iter().map(|a| a.admittance).collect();
         if let Some(told) = told {
@@ -165,6 +165,6 @@ impl Coordinator {
     pub(super) fn record_law(&mut self) {
         let to_world = self.interface.to_own().transpose();
         let force = to_world.apply(&self.interface.force());
-        self.history.law = Law { force, pull: to_world.times(&self.interface.pull()) };
+        self.history.law = InterfaceLaw { force, pull: to_world.times(&self.interface.pull()) };
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Coordinator;
 use super::history::History;
-use crate::options::{GlueError, Report};
+use crate::options::{GlueError, GlueReport};
 use crate::subdomain::write_whole;
 use bellcrank_model::{Point, snapshot};
 use std::path::Path;
@@ -19,7 +19,7 @@ struct Written {
     id: String,
     history: History,
     interface: Point,
-    report: Report,
+    report: GlueReport,
     note: Vec<u64>,
 }
 

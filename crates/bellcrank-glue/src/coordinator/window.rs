@@ -1,12 +1,12 @@
 //! One window: predict the loads, let the parts try them, correct until the joints hold, commit.
 
 use super::equations::{Residuals, halved};
-use super::history::{Before, HeldLoad};
+use super::history::{HeldLoad, LastWindow};
 use super::least::not_unique;
 use super::{Coordinator, largest, minus};
 use crate::foresee::Past;
-use crate::options::{Coupling, GlueError, Levels};
-use crate::port::{Motion, displacement, twist};
+use crate::options::{Coupling, GlueError, Levels, Relaxed};
+use crate::port::{PortMotion, displacement, twist};
 use crate::subdomain::{Admittance, Upcoming, Window};
 
 /// A contraction of the residual worse than this asks for a new admittance: it comes with the next answer of parts that
@@ -15,7 +15,7 @@ const SLOW: f64 = 0.02;
 const SLOW_BY_DIFFERENCES: f64 = 0.3;
 
 /// From this attempt on, a residual that grows is divergence.
-const PATIENCE: usize = 6;
+const DIVERGES_FROM: usize = 6;
 
 /// A window is accepted as predicted only if its loads balance to this fraction of the tolerance: the imbalance of a prediction
 /// is systematic and moves the machine a little more in every window, while gaps do not add up.
@@ -42,7 +42,7 @@ pub(super) struct Unknowns {
 
 /// The answers of all parts to an attempt.
 pub(super) struct Answer {
-    pub motions: Vec<Motion>,
+    pub motions: Vec<PortMotion>,
     admittances: Option<Vec<Admittance>>,
     error: f64,
     rough: bool,
@@ -65,10 +65,11 @@ struct Search {
     x: Unknowns,
     /// From 1.
     attempt: usize,
-    /// The residual of the attempt before, in tolerances.
+    /// The residual of the attempt before, in tolerances, and by what the last one multiplied it.
     before: f64,
+    contraction: f64,
     /// Load and motions of the attempt before.
-    tried: Option<(Vec<f64>, Vec<Motion>)>,
+    tried: Option<(Vec<f64>, Vec<PortMotion>)>,
     /// The residuals of the first two attempts.
     first: f64,
     second: Option<f64>,
@@ -76,7 +77,7 @@ struct Search {
 
 /// One attempt: the motions under the loads of a search.
 struct Trial {
-    motions: Vec<Motion>,
+    motions: Vec<PortMotion>,
     error: f64,
     rough: bool,
     /// Whether the parts were asked for their admittances.
@@ -114,9 +115,9 @@ impl Coordinator {
     fn predict(&mut self, window: &Window) -> Vec<Unknowns> {
         let held = self.options.coupling == Coupling::Windows;
         let when = if held { 0.5 * (window.from + window.to) } else { window.to };
-        let Before { length: passed, motions: before } = &self.history.before;
+        let LastWindow { length: passed, motions: before } = &self.history.before;
         let there = self.history.motions.iter().zip(before).map(|(m, b)| m.after(window.length(), b, *passed));
-        let there: Vec<Motion> = there.collect();
+        let there: Vec<PortMotion> = there.collect();
         self.interface.place(window.to, &there, &self.history.lambda);
         let own = self.interface.pull();
         let to_world = self.interface.to_own().transpose();
@@ -182,11 +183,25 @@ impl Coordinator {
             return self.cross_explicitly(&window, x);
         }
         self.stretch_admittance(length);
-        let mut search =
-            Search { window, predicted, x, attempt: 0, before: f64::INFINITY, tried: None, first: 0.0, second: None };
+        let before = f64::INFINITY;
+        let mut search = Search {
+            window,
+            predicted,
+            x,
+            attempt: 0,
+            before,
+            contraction: 0.0,
+            tried: None,
+            first: 0.0,
+            second: None,
+        };
         for attempt in 1..=self.options.max_attempts {
             search.attempt = attempt;
-            let trial = self.attempt(&search)?;
+            let trial = match self.attempt(&search) {
+                // loads that grow from iterate to iterate are more than a part can take
+                Err(GlueError::Part(_)) if attempt > 1 && self.options.coupling == Coupling::Relaxation => break,
+                trial => trial?,
+            };
             let Some(mut y) = self.history.admittance.matrix.take() else { break };
             self.learn_from(&mut search, &trial, &mut y);
             let rest = self.residuals(&window, &search.x);
@@ -210,7 +225,19 @@ impl Coordinator {
             self.correct(&mut search, trial.motions, y, &rest, left.dynamics, worst)?;
         }
         let gaps = self.interface.position();
-        Err(self.diverged(length, &gaps))
+        let failed = self.diverged(length, &gaps);
+        Err(self.relaxed(failed, search.contraction))
+    }
+
+    /// A failure with what relaxation has to say about it.
+    fn relaxed(&self, failed: GlueError, factor: f64) -> GlueError {
+        let across = if self.interface.rows().0 > 0 { Relaxed::Joints } else { Relaxed::Forces };
+        match failed {
+            GlueError::Diverged { t, length, joint, gap, .. } if self.options.coupling == Coupling::Relaxation => {
+                GlueError::Diverged { t, length, joint, gap, relaxed: Some((across, factor)) }
+            }
+            other => other,
+        }
     }
 
     /// Takes the springs' loads from the start of the window.
@@ -304,7 +331,7 @@ impl Coordinator {
     fn correct(
         &mut self,
         search: &mut Search,
-        motions: Vec<Motion>,
+        motions: Vec<PortMotion>,
         y: Admittance,
         rest: &Residuals,
         imbalance: f64,
@@ -321,8 +348,10 @@ impl Coordinator {
         // an old admittance that contracts badly is asked for again; at the floor of rounding it may stay
         let slow = if self.parts_tell() { SLOW } else { SLOW_BY_DIFFERENCES };
         self.history.admittance.stale |= attempt > 1 && worst > slow * search.before;
-        if !worst.is_finite() || (attempt > PATIENCE && worst > search.before) {
-            return Err(self.diverged(length, &rest.rows));
+        search.contraction = worst / search.before;
+        if !worst.is_finite() || (attempt > DIVERGES_FROM && worst > search.before) {
+            let failed = self.diverged(length, &rest.rows);
+            return Err(self.relaxed(failed, search.contraction));
         }
         search.before = worst;
         search.tried = Some((search.x.load.clone(), motions));
@@ -359,7 +388,7 @@ impl Coordinator {
             _ => left.position / (allowed.position * size),
         };
         let velocity = match self.options.coupling {
-            Coupling::Position => 0.0,
+            Coupling::Position | Coupling::Relaxation => 0.0,
             Coupling::Windows => largest(&rest.rows) * length / (allowed.velocity.min(allowed.position) * size),
             _ => left.velocity * length / (allowed.velocity * size),
         };
@@ -403,7 +432,7 @@ impl Coordinator {
         moved / (LOCAL * rtol * self.interface.system_length())
     }
 
-    fn commit(&mut self, window: &Window, x: Unknowns, motions: Vec<Motion>) -> Result<(), GlueError> {
+    fn commit(&mut self, window: &Window, x: Unknowns, motions: Vec<PortMotion>) -> Result<(), GlueError> {
         for k in 0..self.parts.len() {
             self.timed(k, |p| p.commit())?;
         }
@@ -416,7 +445,7 @@ impl Coordinator {
         let h = &mut self.history;
         h.lambda = x.lambda;
         h.mu = x.mu;
-        h.before = Before { length: window.length(), motions: std::mem::replace(&mut h.motions, motions) };
+        h.before = LastWindow { length: window.length(), motions: std::mem::replace(&mut h.motions, motions) };
         let (lambda, mu, force) = (h.lambda.clone(), h.mu.clone(), h.law.force.clone());
         h.foresight.push(Past { when, at: window.to, lambda, mu, force });
         h.held = Some(HeldLoad { middle, load: x.load });

@@ -6,6 +6,7 @@
 //! | solver | for |
 //! |---|---|
 //! | [`block_lu::BlockLu`] | block elimination in a static order, L D⁻¹ U or L D⁻¹ Lᵀ: the production solver |
+//! | [`range_space::RangeSpace`] | accelerations of small machines: products of blocks in a list that is written once |
 //! | [`tree::TreeLu`] | elimination along a tree of bodies, without fill |
 //! | [`dense::DenseLu`] | small systems that need pivoting across the whole matrix |
 //! | [`sparse::SparseLu`] | large ones |
@@ -43,6 +44,7 @@ mod lanes;
 pub mod matrix;
 pub mod ordering;
 mod plan;
+pub mod range_space;
 pub mod solver;
 pub mod sparse;
 pub mod tree;

@@ -52,7 +52,7 @@ const SMALL: usize = 300;
 
 /// Up to this dimension, `explain` says why not dense LU: block elimination is faster for every size
 /// (`cargo bench -p bellcrank-math --bench block_lu -- small`).
-const FEW: usize = 60;
+const EXPLAINED_UP_TO: usize = 60;
 
 /// Block elimination that falls back to LU with pivoting across the whole matrix.
 ///
@@ -277,7 +277,7 @@ impl LinearSolver for Robust {
         let told = self.active().map_or_else(String::new, |solver| solver.explain());
         match (self.pivoted, self.pattern.as_ref().map_or(0, |p| p.dimension())) {
             (true, _) => format!("{told}, because elimination by blocks met a pivot that vanishes"),
-            (false, n) if n <= FEW => format!("{told}; dense LU of {n} unknowns would be slower"),
+            (false, n) if n <= EXPLAINED_UP_TO => format!("{told}; dense LU of {n} unknowns would be slower"),
             (false, _) => told,
         }
     }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// The most threads of a team.
-pub const MOST: usize = 16;
+pub const MOST_THREADS: usize = 16;
 
 /// Arrays are divided if every thread gets at least this many numbers.
 const LEAST: usize = 1000;
@@ -37,7 +37,7 @@ pub struct Team {
 impl Team {
     /// A team of `size` threads, the leader included; of one if the system grants no threads.
     pub fn of(size: usize) -> Team {
-        let size = size.clamp(1, MOST);
+        let size = size.clamp(1, MOST_THREADS);
         let crew = if size > 1 { Crew::of(size) } else { None };
         let (crew, threads) = crew.unzip();
         Team { crew, threads: threads.unwrap_or_default() }
@@ -86,7 +86,7 @@ pub fn divided<T: Send>(n: usize, least: usize, mut share: impl FnMut(Range<usiz
     // taken, not borrowed: while it works, the leader has no team, so shares are not divided further
     let Some(crew) = LED.take() else { return work(share(0..n)) };
     let shares = crew.size().min(n / least.max(1));
-    let mut slots: [Slot<T>; MOST] = std::array::from_fn(|_| Slot(UnsafeCell::new(None)));
+    let mut slots: [Slot<T>; MOST_THREADS] = std::array::from_fn(|_| Slot(UnsafeCell::new(None)));
     for (k, slot) in slots.iter_mut().enumerate().take(shares) {
         *slot.0.get_mut() = Some(share(n * k / shares..n * (k + 1) / shares));
     }
@@ -104,6 +104,9 @@ pub fn divided<T: Send>(n: usize, least: usize, mut share: impl FnMut(Range<usiz
     }
 }
 
+/// Arrays of at most this length are filled at once: to look for threads and wide registers would cost as much.
+const FEW: usize = 128;
+
 /// Calls `work` for every item, in parallel where there are threads.
 pub fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Sync) {
     let mut rest = items;
@@ -112,7 +115,12 @@ pub fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Sync) {
 
 /// Fills arrays of equal length: `work` gets a range of indices, and the arrays within it. Ranges are so short that several
 /// loops within `work` find their numbers in the cache.
+#[inline]
 pub fn fill<const K: usize>(arrays: [&mut [f64]; K], work: impl Fn(Range<usize>, [&mut [f64]; K]) + Sync) {
+    let n = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
+    if n <= FEW {
+        return work(0..n, arrays.map(|array| &mut array[..n]));
+    }
     fill_both((arrays, work), ([], |_, []| ()));
 }
 
@@ -124,6 +132,11 @@ pub fn fill_both<const K: usize, const L: usize>(
     let (mut first, mut second) = (Group::of(first), Group::of(second));
     let (of_first, of_second) = (first.range.end, second.range.end);
     let n = of_first.max(of_second);
+    if n <= FEW {
+        let (first, second) = (first.cut(of_first), second.cut(of_second));
+        fill_first(first.range, first.arrays);
+        return fill_second(second.range, second.arrays);
+    }
     divided(
         n,
         LEAST,

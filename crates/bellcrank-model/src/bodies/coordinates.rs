@@ -93,14 +93,12 @@ pub trait Coordinates {
     /// ∂(ṗ)/∂q v of a point: what its acceleration has beside ∂p/∂q v̇.
     #[inline]
     fn point_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
-        let mut bias = Vec3::ZERO;
-        for i in 0..3 {
-            let (mut unit, mut row) = (Vec3::ZERO, [0.0; MAX_WIDTH]);
-            unit[i] = 1.0;
-            self.twist_stiffness(frame, on, v, Covector::new(unit, Vec3::ZERO), 1.0, &mut row[..v.len()]);
-            bias[i] = row.iter().zip(v).map(|(r, v)| r * v).sum();
-        }
-        bias
+        bias(self, frame, on, v, |unit| Covector::new(unit, Vec3::ZERO))
+    }
+    /// ∂ω/∂q v of a frame: what its angular acceleration has beside that of v̇.
+    #[inline]
+    fn turn_bias(&self, frame: &BodyFrame, on: &Attachment, v: &[f64]) -> Vec3 {
+        bias(self, frame, on, v, |unit| Covector::new(Vec3::ZERO, unit))
     }
     /// out += c M, a square block by rows.
     fn add_mass(&self, frame: &BodyFrame, c: f64, out: &mut [f64]) {
@@ -150,6 +148,18 @@ pub trait Coordinates {
     }
     /// out += c ∂f/∂q of the weight of a body that varies; a square block by rows.
     fn weight_stiffness(&self, _frame: &BodyFrame, _gravity: Vec3, _c: f64, _out: &mut [f64]) {}
+    /// ½ vᵀM v.
+    #[inline]
+    fn kinetic(&self, frame: &BodyFrame, v: &[f64]) -> f64 {
+        let mut momentum = [0.0; MAX_WIDTH];
+        self.add_mass_times(frame, 1.0, v, &mut momentum[..v.len()]);
+        half_product(&momentum, v)
+    }
+    /// The rows of a load (three of the force, three of the torque) that act on its coordinates.
+    #[inline]
+    fn loads(&self) -> &'static [usize] {
+        &[0, 1, 2, 3, 4, 5]
+    }
     /// Energy stored in its deformation.
     fn stored(&self, _frame: &BodyFrame) -> f64 {
         0.0
@@ -180,6 +190,12 @@ pub trait Coordinates {
     }
 }
 
+/// ½ p·v.
+#[inline]
+pub(super) fn half_product(p: &[f64], v: &[f64]) -> f64 {
+    0.5 * p.iter().zip(v).map(|(p, v)| p * v).sum::<f64>()
+}
+
 /// A mass to divide by: one in place of zero.
 pub(super) fn or_one(mass: f64) -> f64 {
     if mass > 0.0 { mass } else { 1.0 }
@@ -207,4 +223,19 @@ pub enum PoseKind {
     SpatialPoint,
     /// In a way of its own.
     Other,
+}
+
+/// ∂(B v)/∂q v along three unit forms.
+fn bias<B: Coordinates + ?Sized>(
+    body: &B,
+    frame: &BodyFrame,
+    on: &Attachment,
+    v: &[f64],
+    form: impl Fn(Vec3) -> Covector,
+) -> Vec3 {
+    Vec3([0, 1, 2].map(|i| {
+        let mut row = [0.0; MAX_WIDTH];
+        body.twist_stiffness(frame, on, v, form(Vec3::unit(i)), 1.0, &mut row[..v.len()]);
+        row.iter().zip(v).map(|(r, v)| r * v).sum()
+    }))
 }

@@ -96,11 +96,11 @@ fn tangent_slope(theta: Vec3, a: Vec3) -> Mat3 {
 
 /// The half of the rigid coordinates a vector belongs to.
 #[derive(Clone, Copy)]
-enum Part {
+enum RigidHalf {
     Lin,
     Ang,
 }
-use Part::{Ang, Lin};
+use RigidHalf::{Ang, Lin};
 
 impl Flexible {
     /// A body of this structure; `None` where its mass matrix is not positive definite.
@@ -133,7 +133,7 @@ impl Flexible {
     }
 
     /// The components of a vector that are coordinates, with their numbers.
-    fn components(&self, part: Part) -> &'static [(usize, usize)] {
+    fn components(&self, part: RigidHalf) -> &'static [(usize, usize)] {
         match (self.of.dimension, part) {
             (2, Lin) => &[(0, 0), (1, 1)],
             (2, Ang) => &[(2, 2)],
@@ -150,11 +150,11 @@ impl Flexible {
         }
     }
 
-    fn add_vector(&self, part: Part, c: f64, v: Vec3, out: &mut [f64]) {
+    fn add_vector(&self, part: RigidHalf, c: f64, v: Vec3, out: &mut [f64]) {
         self.components(part).iter().for_each(|&(i, k)| out[k] += c * v[i]);
     }
 
-    fn add_block(&self, rows: Part, columns: Part, c: f64, m: Mat3, out: &mut [f64]) {
+    fn add_block(&self, rows: RigidHalf, columns: RigidHalf, c: f64, m: Mat3, out: &mut [f64]) {
         let n = self.width();
         for &(i, row) in self.components(rows) {
             self.components(columns).iter().for_each(|&(j, column)| out[row * n + column] += c * m.0[i][j]);
@@ -162,13 +162,13 @@ impl Flexible {
     }
 
     /// Adds to the column of modal coordinate `k`.
-    fn add_column(&self, rows: Part, k: usize, c: f64, v: Vec3, out: &mut [f64]) {
+    fn add_column(&self, rows: RigidHalf, k: usize, c: f64, v: Vec3, out: &mut [f64]) {
         let n = self.width();
         self.components(rows).iter().for_each(|&(i, row)| out[row * n + self.rigid() + k] += c * v[i]);
     }
 
     /// Adds to the row of modal coordinate `i`.
-    fn add_row(&self, i: usize, columns: Part, c: f64, v: Vec3, out: &mut [f64]) {
+    fn add_row(&self, i: usize, columns: RigidHalf, c: f64, v: Vec3, out: &mut [f64]) {
         let n = self.width();
         self.components(columns).iter().for_each(|&(j, column)| out[(self.rigid() + i) * n + column] += c * v[j]);
     }

@@ -125,6 +125,10 @@ impl Coordinates for Planar {
         Vec3::new(-w2 * x, -w2 * y, 0.0)
     }
     #[inline]
+    fn turn_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         out[0] += c * self.mass;
         out[4] += c * self.mass;
@@ -139,6 +143,16 @@ impl Coordinates for Planar {
     fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
         out[0] += c * self.mass * gravity[0];
         out[1] += c * self.mass * gravity[1];
+    }
+    #[inline]
+    fn kinetic(&self, frame: &BodyFrame, v: &[f64]) -> f64 {
+        let mut momentum = [0.0; 3];
+        self.add_mass_times(frame, 1.0, v, &mut momentum);
+        super::coordinates::half_product(&momentum, v)
+    }
+    #[inline]
+    fn loads(&self) -> &'static [usize] {
+        &[0, 1, 5]
     }
     #[inline]
     fn spin(&self, v: &[f64]) -> f64 {

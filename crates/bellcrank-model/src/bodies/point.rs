@@ -79,6 +79,10 @@ impl Coordinates for PointMass {
         Vec3::ZERO
     }
     #[inline]
+    fn turn_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         out.iter_mut().step_by(self.dimension + 1).for_each(|o| *o += c * self.mass);
     }

@@ -135,6 +135,10 @@ impl Coordinates for Rigid {
         frame.r * w.cross(w.cross(on.point))
     }
     #[inline]
+    fn turn_bias(&self, _frame: &BodyFrame, _on: &Attachment, _v: &[f64]) -> Vec3 {
+        Vec3::ZERO
+    }
+    #[inline]
     fn add_mass(&self, _frame: &BodyFrame, c: f64, out: &mut [f64]) {
         (0..3).for_each(|i| out[7 * i] += c * self.mass);
         add_rotation_block(out, c, self.inertia.central);
@@ -148,6 +152,12 @@ impl Coordinates for Rigid {
     #[inline]
     fn add_weight(&self, _frame: &BodyFrame, gravity: Vec3, c: f64, out: &mut [f64]) {
         add(&mut out[..3], c * self.mass, gravity);
+    }
+    #[inline]
+    fn kinetic(&self, frame: &BodyFrame, v: &[f64]) -> f64 {
+        let mut momentum = [0.0; 6];
+        self.add_mass_times(frame, 1.0, v, &mut momentum);
+        super::coordinates::half_product(&momentum, v)
     }
     #[inline]
     fn spin(&self, v: &[f64]) -> f64 {

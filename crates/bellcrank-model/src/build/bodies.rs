@@ -3,7 +3,7 @@
 // Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
 
 use super::element;
-use super::value::{BodyRef, Matrix, Numbers, Orientation, Scalar, Text, Vector};
+use super::value::{BodyRef, Matrix, Numbers, Orientation, Scalar, Text, Value, Vector};
 
 element! {
     /// A rod from point to point; the body's x axis runs along it.
@@ -64,17 +64,51 @@ element! {
 }
 
 element! {
-    /// What the body looks like: an STL, OBJ, COLLADA or glTF file; `\\[visual.NAME\\]` for more.
+    /// A solid cylinder along the body's z axis with half spheres beyond its ends (space).
+    table Capsule none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+        /// Length along z, without the half spheres, in m.
+        length: Scalar = "length",
+    }
+    optional {
+        /// Mass, in kg. Default: the body's.
+        mass: Scalar = "mass",
+    }
+}
+
+element! {
+    /// A solid cone along the body's z axis, its tip up; the body's frame is in its centre of mass (space).
+    table Cone none
+    required {
+        /// Radius of its base, in m.
+        radius: Scalar = "radius",
+        /// Its height along z, in m.
+        length: Scalar = "length",
+    }
+    optional {
+        /// Mass, in kg. Default: the body's.
+        mass: Scalar = "mass",
+    }
+}
+
+element! {
+    /// What the body looks like: an STL, OBJ, COLLADA or glTF file; with a `density` also its mass and inertia; `\\[visual.NAME\\]` for more.
     table Mesh none
     required {
         /// A file in the model's folder: .stl, .obj, .dae, .gltf or .glb.
         file: Text = "file",
     }
     optional {
-        /// Length of a unit of the file: 0.001 for millimetres, in m. Default: 1.
-        scale: Scalar = "scale",
-        /// Origin of the file, in the body's frame, in m. Default: the centre of mass.
+        /// Length of a unit of the file (0.001 for millimetres), or one for each of its axes; a negative one mirrors, in m. Default: 1.
+        scale: Numbers = "scale",
+        /// Origin of the file, in the body's frame, in m. Default: the centre of mass; with a `density`, so that the solid is where its centre of mass is.
         at: Vector = "at",
+        /// Rotation of the file in the body's frame: quaternion \[w, x, y, z\], { axis, angle }, { order, angles } or 3×3 matrix. Default: the body's.
+        orientation: Orientation = "orientation",
+        /// Mass and inertia are those of the closed mesh; without `at` of the body, its centre of mass is where the file has it, in kg/m³. Default: for looks only.
+        density: Scalar = "density",
     }
 }
 
@@ -189,7 +223,7 @@ element! {
         angular_velocity: Vector = "angular_velocity",
         /// Keep this body's start when the model is assembled. Default: false.
         fixed: bool = "fixed",
-        /// `natural` for thin rods. Default: rigid.
+        /// `natural` for thin rods. Default: rigid; of a thin rod in space natural.
         coordinates: Text = "coordinates",
         /// A rod from point to point; the body's x axis runs along it.
         rod: Rod = "rod",
@@ -199,7 +233,11 @@ element! {
         sphere: Sphere = "sphere",
         /// A solid cylinder along the body's z axis.
         cylinder: Cylinder = "cylinder",
-        /// What the body looks like: an STL, OBJ, COLLADA or glTF file; `\[visual.NAME\]` for more.
+        /// A solid cylinder along the body's z axis with half spheres beyond its ends (space).
+        capsule: Capsule = "capsule",
+        /// A solid cone along the body's z axis, its tip up; the body's frame is in its centre of mass (space).
+        cone: Cone = "cone",
+        /// What the body looks like: an STL, OBJ, COLLADA or glTF file; with a `density` also its mass and inertia; `\[visual.NAME\]` for more.
         mesh: Mesh = "mesh",
         /// A flexible beam from point to point, its frame at the first.
         beam: Beam = "beam",
@@ -226,6 +264,48 @@ element! {
         angle: Scalar = "angle",
         /// Rotation of its own axes against the body's (space): quaternion \[w, x, y, z\], { axis, angle }, { order, angles } or 3×3 matrix. Default: along the body's axes.
         orientation: Orientation = "orientation",
+    }
+}
+
+element! {
+    /// A named frame on a body.
+    section Marker none
+    required {
+        /// The body it is on.
+        body: BodyRef = "body",
+    }
+    optional {
+        /// Its point in the world at the start, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Instead of `at`: its point in the body's frame, in m.
+        on: Vector = "on",
+        /// Angle of its x axis (plane), in the world at the start; with `on`, against the body's, in rad. Default: 0.
+        angle: Scalar = "angle",
+        /// Rotation of its axes (space), in the world at the start; with `on`, against the body's: as that of a body. Default: along the world's axes; with `on`, along the body's.
+        orientation: Orientation = "orientation",
+    }
+}
+
+element! {
+    /// Another model file as a part.
+    section Include none
+    required {
+        /// A model file in the model's folder, from the folder of this file.
+        file: Text = "file",
+    }
+    optional {
+        /// Where the origin of the part is, in m. Default: the origin.
+        at: Vector = "at",
+        /// Angle of the part's x axis (plane), in rad. Default: 0.
+        angle: Scalar = "angle",
+        /// Rotation of the part (space): quaternion \[w, x, y, z\], { axis, angle }, { order, angles } or 3×3 matrix. Default: along the axes of this file.
+        orientation: Orientation = "orientation",
+        /// A plane of the part's own coordinates (in the plane an axis) that it is mirrored at, before it is placed. Default: none.
+        mirror: Text = "mirror",
+        /// Values of the part's parameters, `{ k = 2e4 }`; of others by their path, `{ "body.hub.mass" = 12 }`. Default: none.
+        set: Value = "set",
+        /// Bodies of the part that are bodies of this file, `{ ground = "chassis" }`: the part's own are left out. Default: none.
+        ports: Value = "ports",
     }
 }
 

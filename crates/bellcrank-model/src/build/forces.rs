@@ -9,7 +9,7 @@ element! {
     /// A spring and damper along the line between two points: tension F(l − length) + damping · dl/dt with F(s) = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). A one-sided one acts in tension (a cable) or in compression (a stop) alone.
     force SpringDamper "spring-damper"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -42,7 +42,7 @@ element! {
     /// A spring and damper about an axis: torque −F(θ − angle) − damping · dθ/dt on the second body with F(s) = stiffness · s, or F the curve through given points. In the plane θ is the second body's angle less the first's; in space it is counted from the start.
     force TorsionalSpringDamper "torsional-spring-damper"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -113,7 +113,7 @@ element! {
     /// Springs and dampers in all directions between two frames, by the displacement (x, y, z) of the second frame seen from the first and the rotation vector (rx, ry, rz) between them; in the plane (x, y, angle). The load on the second body is −stiffness · s − curve(s) + preload − damping · ds/dt with s the displacement less `offset`. In the plane turns are counted from the start; in space rotations must stay below half a turn, and a run that goes further reports it.
     force Bushing "bushing"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -177,7 +177,7 @@ element! {
 }
 
 element! {
-    /// Drag at a point of a body: −c |u| u with the velocity u of the point relative to the wind and c = ½ · density · cd · area, the same from every side.
+    /// Drag at a point of a body: −c |u| u − linear · u with the velocity u of the point relative to the wind and c = ½ · density · cd · area, the same from every side.
     force Drag "drag"
     required {
         /// The body it acts on.
@@ -196,6 +196,8 @@ element! {
         density: Scalar = "density",
         /// Instead of `cd`, `area` and `density`: c, in kg/m.
         coefficient: Scalar = "coefficient",
+        /// Drag in proportion to the speed: 6π · viscosity · radius of a slow sphere (Stokes), in N s/m. Default: 0.
+        linear: Scalar = "linear",
         /// Velocity of the medium, a function of t, in m/s. Default: none.
         wind: Vector = "wind",
     }
@@ -205,7 +207,7 @@ element! {
     /// Gravity between two points, as a rule the centres of mass: constant · m₁ m₂/r² along the line between them. (The gravity of the earth's surface is `gravity` under \[model\].).
     force Attraction "attraction"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -273,10 +275,10 @@ element! {
 }
 
 element! {
-    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
+    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line, a disk or a `curve`, a cam: the first point is the origin of its frame, which has the axes of the world at the start (with `on` those of the first body), and the disk touches from the side that it starts on. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
     force Contact "contact"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -290,6 +292,14 @@ element! {
         radius: Scalar = "radius",
         /// Radii of two spheres, in m. Default: those of the bodies.
         radii: Numbers = "radii",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
         /// Stiffness, in N/m^exponent. Default: `restitution`.
         stiffness: Scalar = "stiffness",
         /// Exponent of the depth: 3/2 after Hertz, 1 for a spring. Default: 1.5.
@@ -306,6 +316,78 @@ element! {
         rest_speed: Scalar = "rest_speed",
         /// With `restitution`: bodies that start too deep are moved out until they touch; without it, such a start is an error. Default: false.
         push_out: bool = "push_out",
+    }
+}
+
+element! {
+    /// A tyre on the second body that rolls and slips on a road of the first: vertical spring and damper, which never pull, forces along and across from slip, slip angle and camber, with relaxation lengths. The law is a brush model (`friction`, `slip_stiffness`), or the magic formula with coefficients from a `file`. The road is flat, or has the height `road` over x and y of its own frame. `axis` is the axle and points to the left of the wheel, which rolls towards axis × normal (in the plane along the normal turned clockwise). Touching and leaving are events.
+    force Tyre "tyre"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m. Default: the centres of mass.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Upward normal of the road's frame. Default: z, in the plane y.
+        normal: Vector = "normal",
+        /// The axle, to the left (space). Default: y.
+        axis: Points = "axis",
+        /// Height of the road above its frame, an expression of `x`, `y`, parameters and tables, in m. Default: 0.
+        road: Scalar = "road",
+        /// Unloaded radius, in m. Default: that of the wheel.
+        radius: Scalar = "radius",
+        /// Vertical stiffness, in N/m. Default: from the `file`.
+        stiffness: Scalar = "stiffness",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Brush model: coefficient of friction. Default: from the `file`.
+        friction: Scalar = "friction",
+        /// Brush model: force per slip and per tangent of the slip angle at small slip; one number for both, in N. Default: from the `file`.
+        slip_stiffness: Numbers = "slip_stiffness",
+        /// Brush model: force per sine of the camber, in N. Default: 0.
+        camber_stiffness: Scalar = "camber_stiffness",
+        /// Brush model: pneumatic trail at small slip, in m. Default: 0.
+        trail: Scalar = "trail",
+        /// Coefficients of the magic formula: a .tir file in the model's folder. Default: the brush model.
+        file: Text = "file",
+        /// Relaxation lengths along and across; one number for both, in m. Default: none, or from the `file`.
+        relaxation: Numbers = "relaxation",
+        /// Effective rolling radius: speed over spin when rolling freely, in m. Default: the loaded radius.
+        rolling_radius: Scalar = "rolling_radius",
+        /// Coefficient of rolling resistance: moment over load and radius. Default: 0.
+        rolling_resistance: Scalar = "rolling_resistance",
+        /// Below about this speed slip is measured against it: a standing tyre creeps, in m/s. Default: 0.1.
+        velocity: Scalar = "velocity",
+    }
+}
+
+element! {
+    /// A massless elastic rope from a point of the first of `bodies` over points of the next ones to the last, two to four in all: it pulls by stiffness · e · (1 + damping · de/dt) at the elongation e and never pushes. In the plane the points between the ends may be the centres of pulleys (`radii`), which the rope passes on the outer side of the bend that the drawing shows. With `friction` the rope slides over its pulleys with Euler's and Eytelwein's ratio of tensions. Becoming slack or taut is an event.
+    force Rope "rope"
+    required {
+        /// The bodies in order; `ground` may be among them.
+        bodies: Text = "bodies",
+        /// Force per elongation of the whole rope, in N/m.
+        stiffness: Scalar = "stiffness",
+    }
+    optional {
+        /// A point for each body, in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the points in the bodies' own frames, in m.
+        on: Points = "on",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Unstretched length, with the arcs, in m. Default: that at the start.
+        length: Scalar = "length",
+        /// Radii of the pulleys between the ends (plane), in m. Default: points.
+        radii: Numbers = "radii",
+        /// Coefficient of friction on the pulleys. Default: 0.
+        friction: Scalar = "friction",
+        /// Speed of sliding at which the exponent of friction reaches 76 % of its level, in m/s. Default: 0.01.
+        velocity: Scalar = "velocity",
     }
 }
 

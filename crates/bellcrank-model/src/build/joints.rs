@@ -3,13 +3,13 @@
 // Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
 
 use super::element;
-use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Points, Scalar, Text, Vector};
+use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Pairs, Points, Scalar, Text, Vector};
 
 element! {
     /// Holds two bodies together; no motion stays free.
     joint Fixed "fixed"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -30,7 +30,7 @@ element! {
     /// A hinge: one rotation about `axis`.
     joint Revolute "revolute"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -51,7 +51,7 @@ element! {
     /// A slide: one translation along `axis`, no rotation.
     joint Prismatic "prismatic"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -72,7 +72,7 @@ element! {
     /// A shaft in a sleeve: one rotation about `axis` and one translation along it. Only in space; in the plane use a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
     joint Cylindrical "cylindrical"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -93,7 +93,7 @@ element! {
     /// A ball joint: the points stay together, all rotations are free (in the plane the same as a revolute).
     joint Spherical "spherical"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -114,7 +114,7 @@ element! {
     /// A Hooke's joint: a cross that turns in the first body about `axis` and in the second about `axis2`, which is perpendicular to `axis`. Only in space; in the plane use a revolute joint.
     joint Universal "universal"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -135,7 +135,7 @@ element! {
     /// A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may incline at the point where they meet, and turn by equal angles at any inclination. Only in space; in the plane use a revolute joint.
     joint ConstantVelocity "constant-velocity"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -156,7 +156,7 @@ element! {
     /// A flat face on another: two translations in the plane normal to `axis` (the first along `axis2`), one rotation about it. Only in space; in the plane use no joint: bodies of a planar model move so by themselves.
     joint Planar "planar"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -177,7 +177,7 @@ element! {
     /// A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all rotations are free.
     joint PointOnLine "point-on-line"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -198,7 +198,7 @@ element! {
     /// A point of the second body stays in the plane of the first that is normal to `axis`, all rotations are free. Only in space; in the plane use a point-on-line joint.
     joint PointOnPlane "point-on-plane"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -216,10 +216,72 @@ element! {
 }
 
 element! {
+    /// A bead on a wire, a pin in a curved slot, a barrel cam: a point of the second body stays on a curve of the first, all rotations are free. The first point is the origin of the curve's frame, the second one follows. That frame has the axes of the world at the start (with `on` those of the first body), in space with z along `axis` and x along `axis2`. In space the curve must not cross itself as seen along z.
+    joint PointOnCurve "point-on-curve"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
+    }
+}
+
+element! {
+    /// A cam on the first body with a follower on the second that never leaves it: a roller of a `radius` about the second point, or a flat face through it (`face` is its normal, away from the cam). The cam is a curve in a frame at the first point, with the axes of the world at the start (with `on` those of the first body); in space it is a cylinder along z of that frame (`axis`). The roller stays on the side of the curve that it starts on. For a follower that may lift off use the force `contact` with a `curve`.
+    joint Cam "cam"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
+        /// Radius of the roller, in m. Default: a `face`.
+        radius: Scalar = "radius",
+        /// Normal of a flat face, away from the cam (plane): in the world at the start, with `on` in the body's frame. Default: a roller.
+        face: Vector = "face",
+    }
+}
+
+element! {
     /// A massless bar between two points, one on each body.
     joint Distance "distance"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -242,7 +304,7 @@ element! {
     /// A screw in its nut: a rotation about `axis` is also a translation along it. Only in space; in the plane use a rack joint between a revolute and a prismatic one.
     joint Screw "screw"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
         /// Translation of the second body along `axis` per turn; negative for a left-handed thread, in m.
         pitch: Scalar = "pitch",
@@ -382,7 +444,7 @@ element! {
     /// A skate or blade on the second body: its point has no velocity across the edge `axis`; in space `axis2` is the direction across. A nonholonomic joint.
     joint KnifeEdge "knife-edge"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -403,7 +465,7 @@ element! {
     /// A thin disk on the second body that rolls on a plane of the first without slip (in the plane: a wheel on a line). The first point lies in that plane, the second is the centre of the disk, and `axis` is its axle.
     joint RollingDisk "rolling-disk"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
         /// Radius of the disk, in m.
         radius: Scalar = "radius",

@@ -233,6 +233,17 @@ impl Model {
         self.section("probe", name, &probe);
     }
 
+    /// Adds a named frame on a body; joints, forces and probes stand on it as on a body.
+    pub fn marker(&mut self, name: &str, marker: bodies::Marker) -> BodyRef {
+        self.section("marker", name, &marker);
+        BodyRef::new(name)
+    }
+
+    /// Adds another model file as a part, whose names get this one in front: its body `hub` is `NAME.hub`.
+    pub fn include(&mut self, name: &str, part: bodies::Include) {
+        self.section("include", name, &part);
+    }
+
     /// Gives coordinates and rates of a joint at the start.
     pub fn start(&mut self, joint: impl Into<JointRef>, start: bodies::Start) {
         let entries = start.entries().into_iter().map(|(key, value)| (key.to_string(), value)).collect();

@@ -26,7 +26,8 @@ pub trait Course: Send + Sync {
     /// with a time up to which there is none.
     fn next_break(&self, inputs: &[f64], from: f64, to: f64) -> Ahead;
 
-    /// The range of its values between two times; infinite if it is not known.
+    /// The range of its values between two times; infinite if it is not known, or if it may be infinite there, and zero where it also
+    /// depends on the state.
     fn range(&self, inputs: &[f64], from: f64, to: f64) -> f64 {
         let _ = (inputs, from, to);
         f64::INFINITY

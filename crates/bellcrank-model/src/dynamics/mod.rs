@@ -184,6 +184,12 @@ pub trait Dynamics:
     /// `out += c · piece` at a realized point.
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]);
 
+    /// `out += c · (g̈ − G v̇)` at a realized point; v̇ is lost.
+    fn add_bias(&self, c: f64, at: &mut Point, w: &mut Workspace, out: &mut [f64]) {
+        at.vdot.fill(0.0);
+        self.add(c, Piece::Acceleration, at, w, out);
+    }
+
     /// `out ← Σ c · piece` over the pieces of one row.
     fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {
         set_by_pieces(self, terms, at, w, out);
@@ -205,8 +211,27 @@ pub trait Dynamics:
         out: &mut Targets,
     );
 
+    /// `out += c₀ · ∂piece/∂q`, then `c₁ · ∂piece/∂v`, whose blocks follow: what both need is computed once.
+    fn add_both_derivatives(
+        &self,
+        c: [f64; 2],
+        piece: Piece,
+        slopes: Slopes,
+        at: &Point,
+        w: &mut Workspace,
+        out: &mut Targets,
+    ) {
+        self.add_derivative(c[0], piece, Unknown::Q, slopes, at, w, out);
+        self.add_derivative(c[1], piece, Unknown::V, slopes, at, w, out);
+    }
+
     /// Energies at a realized point.
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy;
+
+    /// The power of [`Dynamics::energy`] alone.
+    fn power(&self, at: &Point, w: &mut Workspace) -> f64 {
+        self.energy(at, w).power
+    }
 }
 
 /// [`Dynamics::set`], one piece after another.

@@ -44,6 +44,8 @@ pub enum Limit {
     Turn,
     /// The depth of a soft contact, in radii of the smaller sphere: its law is one of small dents.
     Depth,
+    /// The way beyond the end of an open curve, in ranges of its parameter: there it is a line.
+    Range,
 }
 
 impl Limit {
@@ -57,6 +59,7 @@ impl Limit {
             Limit::Turn => 0.9,
             // the dent of a sphere is small against its radius after Hertz
             Limit::Depth => 0.2,
+            Limit::Range => 1e-6,
         }
     }
 
@@ -67,6 +70,7 @@ impl Limit {
             Limit::Spin => "spin",
             Limit::Turn => "turn",
             Limit::Depth => "depth",
+            Limit::Range => "range",
         }
     }
 
@@ -81,6 +85,11 @@ impl Limit {
                  about {}",
                 self.bound()
             ),
+            Limit::Range => {
+                format!(
+                    "is beyond the end of its curve by {ratio:.3} of the range of s; there the curve is taken as straight"
+                )
+            }
             Limit::Turn => format!("turns by {:.0} degrees; it is good to half a turn", 180.0 * ratio),
             Limit::Depth => {
                 format!(

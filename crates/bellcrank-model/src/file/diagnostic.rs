@@ -122,7 +122,7 @@ impl Diagnostic {
     /// The message as plain text, ending in a line feed.
     pub fn render(&self, sources: &Sources) -> String {
         let mut out = format!("{}: {}\n", self.severity.word(), escaped(&self.message));
-        let places: Vec<Place> = self.places().filter_map(|(s, l)| Place::new(sources, s, l)).collect();
+        let places: Vec<ShownSpan> = self.places().filter_map(|(s, l)| ShownSpan::new(sources, s, l)).collect();
         if !places.is_empty() {
             let gutter = places.iter().map(|p| p.line.to_string().len()).max().unwrap_or(1);
             self.snippets(&places, gutter, &mut out);
@@ -139,7 +139,7 @@ impl Diagnostic {
     }
 
     /// The lines of each text that is pointed at, the text of the first place first.
-    fn snippets(&self, places: &[Place], gutter: usize, out: &mut String) {
+    fn snippets(&self, places: &[ShownSpan], gutter: usize, out: &mut String) {
         let mut seen: Vec<u32> = Vec::new();
         for first in places {
             if seen.contains(&first.span.source) {
@@ -150,7 +150,7 @@ impl Diagnostic {
             let name = escaped(&first.source.name);
             *out += &format!("{:gutter$}{arrow} {name}:{}:{}\n", "", first.line, first.column);
             *out += &format!("{:gutter$} |\n", "");
-            let mut here: Vec<(usize, &Place)> =
+            let mut here: Vec<(usize, &ShownSpan)> =
                 places.iter().enumerate().filter(|(_, p)| p.span.source == first.span.source).collect();
             here.sort_by_key(|(_, p)| p.span.start);
             let mut shown: Option<(usize, String)> = None;
@@ -213,7 +213,7 @@ impl Diagnostic {
 }
 
 /// A span with what is needed to show it.
-struct Place<'a> {
+struct ShownSpan<'a> {
     source: &'a Source,
     span: Span,
     label: &'a str,
@@ -229,11 +229,11 @@ struct Excerpt {
     continues_to: Option<usize>,
 }
 
-impl<'a> Place<'a> {
-    fn new(sources: &'a Sources, span: Span, label: &'a str) -> Option<Place<'a>> {
+impl<'a> ShownSpan<'a> {
+    fn new(sources: &'a Sources, span: Span, label: &'a str) -> Option<ShownSpan<'a>> {
         let source = sources.of(span)?;
         let at = source.position(span.start as usize);
-        Some(Place { source, span, label, line: at.line, column: at.column })
+        Some(ShownSpan { source, span, label, line: at.line, column: at.column })
     }
 
     fn excerpt(&self) -> Excerpt {

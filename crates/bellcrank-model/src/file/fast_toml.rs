@@ -7,6 +7,7 @@
 use super::source::{Source, Span};
 use super::tree::{Entry, Node, Table, Value};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use toml_parser::decoder::{Encoding, ScalarKind};
 use toml_parser::lexer::TokenKind;
 use toml_parser::parser::{EventReceiver, parse_document};
@@ -34,7 +35,7 @@ pub struct Stop {
 /// Reads a document, up to a statement that is rare or wrong.
 pub fn parse(source: &Source, id: u32) -> Result<Node, Stop> {
     let document = toml_parser::Source::new(&source.text);
-    let mut reader = Reader::new(&source.text, id);
+    let mut reader = FastReader::new(&source.text, id);
     let mut statement: Vec<toml_parser::lexer::Token> = Vec::new();
     let mut open = 0i64;
     let stop = |statement: &[toml_parser::lexer::Token], open| {
@@ -83,7 +84,7 @@ enum Open {
     Table(Vec<Entry>, usize),
 }
 
-struct Reader<'t> {
+struct FastReader<'t> {
     text: &'t str,
     id: u32,
     tables: Tables<'t>,
@@ -99,10 +100,10 @@ struct Reader<'t> {
     rare: bool,
 }
 
-impl<'t> Reader<'t> {
-    fn new(text: &'t str, id: u32) -> Reader<'t> {
+impl<'t> FastReader<'t> {
+    fn new(text: &'t str, id: u32) -> FastReader<'t> {
         let tables = Tables::new(id);
-        Reader { text, id, tables, current: 0, keys: Vec::new(), open: Vec::new(), header: 0, rare: false }
+        FastReader { text, id, tables, current: 0, keys: Vec::new(), open: Vec::new(), header: 0, rare: false }
     }
 
     fn raw(&self, span: toml_parser::Span, encoding: Option<Encoding>) -> Raw<'t> {
@@ -159,7 +160,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-impl EventReceiver for Reader<'_> {
+impl EventReceiver for FastReader<'_> {
     fn std_table_open(&mut self, span: toml_parser::Span, _: &mut dyn ErrorSink) {
         self.header = span.start();
     }
@@ -231,7 +232,7 @@ enum Made {
     Dots,
 }
 
-enum Item {
+enum TomlItem {
     Value(Node),
     Table(u32),
 }
@@ -239,7 +240,7 @@ enum Item {
 struct Building<'t> {
     made: Made,
     span: Span,
-    entries: Vec<(Key<'t>, Item)>,
+    entries: Vec<(Key<'t>, TomlItem)>,
 }
 
 /// The tables of a document; the first is the document.
@@ -256,18 +257,18 @@ impl<'t> Tables<'t> {
     }
 
     /// Adds an entry; nothing if there is one of the same name.
-    fn add(&mut self, table: u32, key: Key<'t>, item: Item) -> Option<()> {
+    fn add(&mut self, table: u32, key: Key<'t>, item: TomlItem) -> Option<()> {
         let entries = &mut self.all[table as usize].entries;
-        if self.places.insert((table, key.0), entries.len() as u32).is_some() {
-            return None;
-        }
+        // the first one keeps its place: what follows may look for it
+        let Slot::Vacant(place) = self.places.entry((table, key.0)) else { return None };
+        place.insert(entries.len() as u32);
         entries.push((key, item));
         Some(())
     }
 
     fn add_table(&mut self, table: u32, key: Key<'t>, made: Made, span: Span) -> Option<u32> {
         let new = self.all.len() as u32;
-        self.add(table, key, Item::Table(new))?;
+        self.add(table, key, TomlItem::Table(new))?;
         self.all.push(Building { made, span, entries: Vec::new() });
         Some(new)
     }
@@ -275,7 +276,7 @@ impl<'t> Tables<'t> {
     /// The table of a key, made if there is none; nothing if it was made in a way that lets nothing be added.
     fn descend(&mut self, table: u32, key: Key<'t>, made: Made) -> Option<u32> {
         let Some(&place) = self.places.get(&(table, key.0)) else { return self.add_table(table, key, made, key.1) };
-        let Item::Table(inner) = self.all[table as usize].entries[place as usize].1 else { return None };
+        let TomlItem::Table(inner) = self.all[table as usize].entries[place as usize].1 else { return None };
         let dotted = |made: Made| made == Made::Dots;
         (dotted(self.all[inner as usize].made) == dotted(made)).then_some(inner)
     }
@@ -290,7 +291,7 @@ impl<'t> Tables<'t> {
     fn put(&mut self, table: u32, path: &[Key<'t>], node: Node) -> Option<()> {
         let (key, parents) = path.split_last()?;
         let table = parents.iter().try_fold(table, |table, key| self.descend(table, *key, Made::Dots))?;
-        self.add(table, *key, Item::Value(node))
+        self.add(table, *key, TomlItem::Value(node))
     }
 
     fn into_node(mut self) -> Node {
@@ -303,8 +304,8 @@ impl<'t> Tables<'t> {
         let (span, entries) = (table.span, std::mem::take(&mut table.entries));
         let entry = |((name, span), item)| {
             let node = match item {
-                Item::Value(node) => node,
-                Item::Table(inner) => self.node(inner),
+                TomlItem::Value(node) => node,
+                TomlItem::Table(inner) => self.node(inner),
             };
             Entry { name: String::from(name), span, node }
         };
@@ -320,6 +321,13 @@ mod tests {
     fn both(text: &str) -> (Option<Node>, Option<Node>) {
         let source = Source::new("m.toml", text.into());
         (parse(&source, 3).ok(), toml::parse_all(&source, 3).ok())
+    }
+
+    #[test]
+    fn what_follows_a_name_that_is_given_twice_is_read_on() {
+        for text in ["a = 1\na = 2\na.b = 3\n", "a = 1\na = 2\n[a.b]\nc = 3\n", "[a]\n[a]\nb = 1\n[a.c]\n"] {
+            assert_eq!(both(text), (None, None), "{text}");
+        }
     }
 
     const PLAIN: &[&str] = &[

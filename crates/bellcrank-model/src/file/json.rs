@@ -12,7 +12,7 @@ const DEEPEST: usize = 80;
 /// Reads a JSON document whose value is an object. `id` is the number of the source in its
 /// [`Sources`](super::Sources).
 pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
-    let mut reader = Reader { source, text: &source.text, id, at: 0, depth: 0, twice: Diagnostics::new() };
+    let mut reader = JsonReader { source, text: &source.text, id, at: 0, depth: 0, twice: Diagnostics::new() };
     match reader.document() {
         Ok(root) => reader.twice.or(root),
         Err(problem) => {
@@ -23,7 +23,7 @@ pub fn parse(source: &Source, id: u32) -> Result<Node, Diagnostics> {
     }
 }
 
-struct Reader<'s> {
+struct JsonReader<'s> {
     source: &'s Source,
     text: &'s str,
     id: u32,
@@ -35,7 +35,7 @@ struct Reader<'s> {
 
 type Outcome<T> = Result<T, Diagnostic>;
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn document(&mut self) -> Outcome<Node> {
         self.space()?;
         if self.peek().is_none() {
@@ -98,8 +98,8 @@ impl Reader<'_> {
     fn value(&mut self) -> Outcome<Node> {
         let start = self.at;
         match self.peek() {
-            Some('{') => self.nested(Reader::object),
-            Some('[') => self.nested(Reader::array),
+            Some('{') => self.nested(JsonReader::object),
+            Some('[') => self.nested(JsonReader::array),
             Some('"') => {
                 let text = self.string()?;
                 Ok(text_node(text, self.span(start), self.source))

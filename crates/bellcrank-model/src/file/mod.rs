@@ -37,7 +37,7 @@ pub use tree::{Entry, Node, Table, Value};
 
 use std::path::Path;
 
-/// A model file as it was read: its text, the overrides put on it, and the tree of its values.
+/// A model file as it was read: its texts and the tree of its values.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The texts that spans point into: the file first, then one per override.
@@ -49,7 +49,7 @@ pub struct Document {
 /// What is left of a [`Document`] when its values are read: the tree takes ten times the memory of the text.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// The texts that spans point into: the file first, then one per override.
+    /// The texts that spans point into: the file first, then one per override and per part.
     pub sources: Sources,
     /// Sections, and the entries of each with the places of their names; for settings, of their values.
     sections: Vec<(String, Vec<(Box<str>, Span)>)>,
@@ -120,10 +120,7 @@ impl Document {
             return Err(Report::from(Diagnostic::error(shown).help("`repeat` writes many equal bodies in one")));
         }
         let sources = Sources::new(Source::new(name, text));
-        let json = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-        let file = &sources.0[0];
-        let root = if json { json::parse(file, 0) } else { toml::parse(file, 0) };
-        match root {
+        match parse_source(&sources.0[0], 0) {
             Ok(root) => Ok(Document { sources, root }),
             Err(problems) => Err(Report::new(sources, problems)),
         }
@@ -131,12 +128,22 @@ impl Document {
 
     /// A bare document with overrides put on it, and what repeats written out.
     pub fn with(self, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
-        let Document { mut sources, mut root } = self;
+        self.with_parts(overrides, layout, |_| Ok(())).map(|(document, ())| document)
+    }
+
+    /// The same with files that are put into it in between; what that gives comes back.
+    pub fn with_parts<T>(
+        mut self,
+        overrides: &[String],
+        layout: &Layout,
+        include: impl FnOnce(&mut Document) -> Result<T, Diagnostics>,
+    ) -> Result<(Document, T), Report> {
         let sections: Vec<&str> = layout.named.iter().copied().chain(["start"]).collect();
-        let applied = overrides::apply(&mut root, overrides, layout, &mut sources);
-        match applied.and_then(|()| repeat::expand(&mut root, &sections)) {
-            Ok(()) => Ok(Document { sources, root }),
-            Err(problems) => Err(Report::new(sources, problems)),
+        let applied = overrides::apply(&mut self.root, overrides, layout, &mut self.sources);
+        let included = applied.and_then(|()| include(&mut self));
+        match included.and_then(|parts| repeat::expand(&mut self.root, &sections).map(|()| parts)) {
+            Ok(parts) => Ok((self, parts)),
+            Err(problems) => Err(self.report(problems)),
         }
     }
 
@@ -158,6 +165,11 @@ impl Document {
     }
 }
 
+/// The tree of a text: JSON if its name ends so, otherwise TOML. `id` is its number among the sources.
+pub(crate) fn parse_source(file: &Source, id: u32) -> Result<Node, Diagnostics> {
+    let json = Path::new(&file.name).extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+    if json { json::parse(file, id) } else { toml::parse(file, id) }
+}
 /// The message for a file that cannot be opened, with the name it may have been meant to have.
 fn unreadable(path: &str, error: &std::io::Error) -> Diagnostic {
     use std::io::ErrorKind;
@@ -290,7 +302,6 @@ between = ["ground", "link"]
 stiffness = "k"
 "#;
 
-    /// Every message for these inputs, one after the other.
     fn messages<'t>(inputs: impl IntoIterator<Item = (&'t str, &'t str)>) -> String {
         let mut out = String::new();
         for (text, set) in inputs {
@@ -307,7 +318,6 @@ stiffness = "k"
     fn of_files(texts: &[&str]) -> String {
         messages(texts.iter().map(|t| (*t, "")))
     }
-
     #[test]
     fn messages_about_fields() {
         assert!(check(GOOD, &[]).is_ok());

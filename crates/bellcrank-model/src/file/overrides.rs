@@ -133,6 +133,15 @@ pub(super) fn split_path(text: &str) -> Option<Vec<(String, Range<usize>)>> {
     }
 }
 
+/// Puts the value of an entry at a path such as `parameter.k`, which stands where the entry does.
+pub(crate) fn put_at(root: &mut Node, path: &str, entry: &Entry, layout: &Layout) -> Result<(), Diagnostic> {
+    let Some(parts) = split_path(path).filter(|p| p.len() <= LONGEST) else {
+        return Err(Diagnostic::error(format!("{} is no path to a value", quoted(path))).at(entry.span));
+    };
+    let parts: Vec<(String, Span)> = parts.into_iter().map(|(name, _)| (name, entry.span)).collect();
+    put(root, &parts, entry.node.clone(), layout)
+}
+
 /// The value that a path leads to, parts that are numbers counting in arrays from 0.
 pub fn find<'n>(root: &'n Node, path: &str) -> Option<&'n Node> {
     split_path(path)?.into_iter().try_fold(root, |node, (part, _)| match node.as_array() {
@@ -153,7 +162,8 @@ fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -
         let may_add = match depth {
             0 => known,
             1 if named => false,
-            _ => settings || last,
+            // `set` of a part need not be there
+            _ => settings || last || section == "include",
         };
         let (kind, at) = (node.article(), node.span);
         node = match &mut node.value {

@@ -172,7 +172,8 @@ pub fn refuse_name(entry: &Entry, thing: &str) -> Option<Diagnostic> {
     let problem = Diagnostic::error(format!("{thing} cannot be named {}", quoted(&entry.name))).at(entry.span);
     if entry.name == "t" {
         Some(problem.label("`t` is time"))
-    } else if !is_name(&entry.name) {
+    } else if !entry.name.split('.').all(is_name) || (entry.name.contains('.') && entry.span.source == 0) {
+        // those of parts have dots
         let rule = "a name in expressions has letters, digits and `_`, and begins with a letter";
         Some(problem.label("expressions could not use it").help(rule))
     } else {
@@ -318,10 +319,10 @@ fn cycles(entries: &[Entry], needs: &[Vec<usize>], rest: &[usize]) -> Diagnostic
 }
 
 fn cycle(entries: &[Entry], ring: &[usize]) -> Diagnostic {
-    const MOST: usize = 8;
+    const NAMES_SHOWN: usize = 8;
     let name = |i: usize| quoted(&entries[i].name);
-    let mut chain: Vec<String> = ring.iter().take(MOST).map(|&i| entries[i].name.clone()).collect();
-    if ring.len() > MOST {
+    let mut chain: Vec<String> = ring.iter().take(NAMES_SHOWN).map(|&i| entries[i].name.clone()).collect();
+    if ring.len() > NAMES_SHOWN {
         chain.push("…".into());
     }
     chain.push(entries[ring[0]].name.clone());
@@ -330,7 +331,7 @@ fn cycle(entries: &[Entry], ring: &[usize]) -> Diagnostic {
         true => format!("parameter {} needs itself", name(ring[0])),
         false => format!("parameters depend on each other in a circle: {}", chain.join(" → ")),
     });
-    for (n, &i) in ring.iter().take(MOST).enumerate() {
+    for (n, &i) in ring.iter().take(NAMES_SHOWN).enumerate() {
         let needed = ring[(n + 1) % ring.len()];
         let node = value_node(&entries[i]);
         let names = Expression::names(node.as_str().unwrap_or(""));

@@ -27,7 +27,8 @@ use std::fmt::Write;
 /// The key.
 pub const KEY: &str = "repeat";
 /// More copies of one entry are refused.
-const MOST: f64 = 1e7;
+const MOST_COPIES: f64 = 1e7;
+const INDEX_HELP: &str = "write the index into the name, as in \"link{i}\"";
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
 /// Writes out the repeated entries of these sections.
@@ -57,14 +58,15 @@ pub fn expand(root: &mut Node, sections: &[&str]) -> Result<(), Diagnostics> {
 }
 
 /// Names that come out twice.
-fn clashes(kind: &str, entries: &[Entry]) -> Diagnostics {
+pub(crate) fn clashes(kind: &str, entries: &[Entry]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut seen: HashMap<&str, Span> = HashMap::with_capacity(entries.len());
     for entry in entries {
         if let Some(first) = seen.insert(&entry.name, entry.span) {
             let problem = Diagnostic::error(format!("two entries of [{kind}] are named {}", quoted(&entry.name)));
             let problem = problem.at(entry.span).label("again here").also(first, "first here");
-            problems.push(problem.help("write the index into the name, as in \"link{i}\""));
+            let help = if first.source == entry.span.source { INDEX_HELP } else { "give one of them another name" };
+            problems.push(problem.help(help));
             if problems.enough() {
                 break;
             }
@@ -122,13 +124,17 @@ impl Copier<'_> {
                 }
                 _ => return Err(wrong(format!("must be a whole number, found {}", node.article()))),
             };
-            if x.fract() != 0.0 || !(0.0..=MOST).contains(&x) {
-                return Err(wrong(format!("is {x}: expected a whole number from 0 to {MOST:e}")));
+            if x.fract() != 0.0 || !(0.0..=MOST_COPIES).contains(&x) {
+                return Err(wrong(format!("is {x}: expected a whole number from 0 to {MOST_COPIES:e}")));
             }
             counts.push(x as usize);
         }
         let all: f64 = counts.iter().map(|n| *n as f64).product();
-        if all > MOST { Err(wrong(format!("makes {all} copies, more than {MOST:e}"))) } else { Ok(counts) }
+        if all > MOST_COPIES {
+            Err(wrong(format!("makes {all} copies, more than {MOST_COPIES:e}")))
+        } else {
+            Ok(counts)
+        }
     }
 
     fn copies(&mut self, entry: &Entry, counts: &[usize], what: &str, out: &mut Vec<Entry>) -> Result<(), Diagnostics> {

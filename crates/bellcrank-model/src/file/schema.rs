@@ -45,7 +45,7 @@ fn default_value(field: &Field) -> Option<Json> {
     use FieldKind::*;
     let text = field.default;
     match field.kind {
-        Number | Positive | NonNegative | Function | Integer | Count => {
+        Number | Positive | NonNegative | Function | FunctionOf(_) | Integer | Count => {
             serde_json::from_str(text).ok().filter(Json::is_number)
         }
         Flag => text.parse::<bool>().ok().map(Json::from),
@@ -67,7 +67,8 @@ fn kind_schema(kind: FieldKind) -> Json {
     };
     let vector = || list(number(), 2, 3);
     match kind {
-        Number => number(),
+        Number | FunctionOf(_) => number(),
+        FunctionsOf(_) => vector(),
         Function => function(),
         Positive => json!({ "type": ["number", "string"], "exclusiveMinimum": 0 }),
         NonNegative => json!({ "type": ["number", "string"], "minimum": 0 }),
@@ -75,7 +76,7 @@ fn kind_schema(kind: FieldKind) -> Json {
         Count => json!({ "type": ["integer", "string"], "minimum": 1 }),
         Flag => json!({ "type": "boolean" }),
         Word(words) => json!({ "enum": words }),
-        Text => json!({ "type": "string" }),
+        Text | File(_) => json!({ "type": "string" }),
         Name => json!({ "type": "string", "minLength": 1 }),
         Names(least, most) => {
             let names = list(json!({ "type": "string", "minLength": 1 }), least, most);
@@ -134,6 +135,11 @@ fn rows(fields: &[&'static [Field]], prefix: &str, out: &mut String) {
     }
 }
 
+/// `x` and `y`.
+fn listed(variables: &[&str]) -> String {
+    variables.iter().map(|v| format!("`{v}`")).collect::<Vec<_>>().join(" and ")
+}
+
 /// What a value may be, in a few words.
 fn kind_words(kind: FieldKind) -> String {
     use FieldKind::*;
@@ -155,6 +161,9 @@ fn kind_words(kind: FieldKind) -> String {
         Name => "name".into(),
         Names(least, most) => several(least, most, "name"),
         Function => "function of `t`, or `{ table = \"file.csv\", column = \"name\" }`".into(),
+        FunctionOf(variables) => format!("function of {}", listed(variables)),
+        FunctionsOf(variables) => format!("vector of functions of {}", listed(variables)),
+        File(kind) => format!("name of a .{kind} file"),
         Vector => "vector".into(),
         VectorFunction => "vector of functions of `t`, or `{ table = \"file.csv\", columns = […] }`".into(),
         Axial => "number in the plane, vector in space".into(),

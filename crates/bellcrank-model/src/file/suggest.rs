@@ -78,9 +78,9 @@ pub fn quoted(name: &str) -> String {
 
 /// `a, b, c`, cut after a dozen.
 pub fn list<'c>(names: impl IntoIterator<Item = &'c str>) -> String {
-    const MOST: usize = 12;
+    const LISTED: usize = 12;
     let mut names = names.into_iter();
-    let mut shown: Vec<String> = names.by_ref().take(MOST).map(|n| quoted(n).trim_matches('`').to_string()).collect();
+    let mut shown: Vec<String> = names.by_ref().take(LISTED).map(|n| quoted(n).trim_matches('`').to_string()).collect();
     match names.count() {
         0 => {}
         more => shown.push(format!("and {more} more")),

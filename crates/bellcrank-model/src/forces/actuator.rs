@@ -58,7 +58,7 @@ pub const START: Field = Field::optional("start", FieldKind::Number, "N, N m", "
 
 /// What stands between a command u and a joint: limits, then a lag with the state z, ż = (s(u) − z)/τ.
 pub struct Stage {
-    limits: Option<Limits>,
+    limits: Option<EffortLimits>,
     /// τ; zero for none.
     pub lag: f64,
     /// z at the start.
@@ -76,7 +76,7 @@ impl Stage {
                 let message = format!("`limits` of {what} are {} and {}: the first must be the lower", l[0], l[1]);
                 return Err(values.error_at("limits", message).help("write them as [least, greatest]").into());
             }
-            limits => limits.map(|l| Limits { least: l[0], greatest: l[1] }),
+            limits => limits.map(|l| EffortLimits { least: l[0], greatest: l[1] }),
         };
         let (lag, start) = (values.number("lag"), values.number("start"));
         if lag == 0.0 && values.has("start") {
@@ -96,7 +96,7 @@ impl Stage {
 
     /// s(u) and s′(u) in a mode.
     pub fn limited(&self, mode: Mode, u: f64) -> (f64, f64) {
-        let Some(Limits { least, greatest }) = self.limits else { return (u, 1.0) };
+        let Some(EffortLimits { least, greatest }) = self.limits else { return (u, 1.0) };
         match if mode == BY_VALUE { self.fitting(u) } else { mode } {
             LEAST => (least, 0.0),
             GREATEST => (greatest, 0.0),
@@ -130,7 +130,7 @@ impl Stage {
 
     /// How far the command is inside of where the mode is right, over the range of the limits.
     pub fn switch_values(&self, mode: Mode, u: f64, out: &mut [f64]) {
-        let Some(Limits { least, greatest }) = self.limits else { return };
+        let Some(EffortLimits { least, greatest }) = self.limits else { return };
         let range = greatest - least;
         match mode {
             LEAST => out[0] = (least - u) / range,
@@ -152,7 +152,7 @@ impl Stage {
 
 /// The limits s(u) = min(max(u, least), greatest) of an effort.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct EffortLimits {
     least: f64,
     greatest: f64,
 }

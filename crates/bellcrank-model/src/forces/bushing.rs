@@ -18,6 +18,8 @@ use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 struct Bushing {
     stiffness: Blocks,
     damping: Blocks,
+    /// Whether displacements make torques, or rotations forces.
+    coupled: bool,
     /// Curves with their places among (x, y, z, θx, θy, θz).
     curves: Vec<(usize, Curve)>,
     offset: [Vec3; 2],
@@ -175,9 +177,11 @@ fn make(values: &Values, place: &Placement) -> Made {
             curves.push((p, curve));
         }
     }
+    let (stiffness, damping) = (blocks("stiffness")?, blocks("damping")?);
     Ok(Box::new(Bushing {
-        stiffness: blocks("stiffness")?,
-        damping: blocks("damping")?,
+        coupled: stiffness.is_coupled() || damping.is_coupled(),
+        stiffness,
+        damping,
         curves,
         offset: vectors("offset")?,
         preload: vectors("preload")?,
@@ -188,6 +192,9 @@ fn make(values: &Values, place: &Placement) -> Made {
 impl Blocks {
     fn times(&self, x: [Vec3; 2]) -> [Vec3; 2] {
         self.0.map(|row| row[0] * x[0] + row[1] * x[1])
+    }
+    fn is_coupled(&self) -> bool {
+        self.0[0][1] != Mat3::ZERO || self.0[1][0] != Mat3::ZERO
     }
     fn is_zero(&self) -> bool {
         self.0.iter().flatten().all(|m| *m == Mat3::ZERO)
@@ -328,17 +335,22 @@ impl Force for Bushing {
         let (kk, cc) = (self.tangent(&o).0, &self.damping.0);
         for j in 0..2 {
             for motion in [LIN, ANG] {
-                // ∂e = K ∂x + C ∂ẋ, and by twists C ∂x
-                let change: [Mat3; 2] = std::array::from_fn(|a| {
-                    (0..2).fold(Mat3::ZERO, |sum, b| {
-                        sum + kk[a][b] * grad[j][b][motion] + cc[a][b] * rate_grad[j][b][motion]
-                    })
-                });
-                let damping: [Mat3; 2] =
-                    std::array::from_fn(|a| (0..2).fold(Mat3::ZERO, |sum, b| sum + cc[a][b] * grad[j][b][motion]));
+                // ∂e = K ∂x + C ∂ẋ, and by twists C ∂x; only rotations of the first end change both d and θ
+                let moves = if motion == LIN { 0..1 } else { j..2 };
+                let (mut change, mut damping) = ([Mat3::ZERO; 2], [Mat3::ZERO; 2]);
+                for a in 0..2 {
+                    for b in moves.clone().filter(|&b| a == b || self.coupled) {
+                        change[a] += kk[a][b] * grad[j][b][motion] + cc[a][b] * rate_grad[j][b][motion];
+                        damping[a] += cc[a][b] * grad[j][b][motion];
+                    }
+                }
                 // ∂(R₁ f) and ∂(R₂ Nᵀ t); Nᵀ(θ) = N(−θ)
                 let mut d_force = r1 * change[0];
-                let mut d_torque = r2 * (o.n.transpose() * change[1] - n_torque * grad[j][1][motion]);
+                let turns = motion == ANG || self.coupled;
+                let mut d_torque = match turns {
+                    true => r2 * (o.n.transpose() * change[1] - n_torque * grad[j][1][motion]),
+                    false => Mat3::ZERO,
+                };
                 if motion == ANG && j == 0 {
                     d_force += -force.tilde();
                 }
@@ -353,7 +365,8 @@ impl Force for Bushing {
                 k.add(0, LIN, j, motion, d_force);
                 k.add(1, ANG, j, motion, -d_torque);
                 k.add(0, ANG, j, motion, d_torque + d_reach + o.reach.tilde() * d_force);
-                let (v_force, v_torque) = (r1 * damping[0], r2 * o.n.transpose() * damping[1]);
+                let v_force = r1 * damping[0];
+                let v_torque = if turns { r2 * o.n.transpose() * damping[1] } else { Mat3::ZERO };
                 d.add(1, LIN, j, motion, -v_force);
                 d.add(0, LIN, j, motion, v_force);
                 d.add(1, ANG, j, motion, -v_torque);
@@ -380,8 +393,14 @@ impl Force for Bushing {
     fn damped(&self) -> bool {
         !self.damping.is_zero()
     }
-    fn rotational(&self, _end: usize) -> bool {
-        true
+    /// Its directions turn with the first body; the second need not turn where nothing acts on its rotation.
+    fn rotational(&self, end: usize) -> bool {
+        let turns = |b: &Blocks| (0..2).any(|k| b.0[1][k] != Mat3::ZERO || b.0[k][1] != Mat3::ZERO);
+        end == 0
+            || turns(&self.stiffness)
+            || turns(&self.damping)
+            || self.curves.iter().any(|(p, _)| *p >= 3)
+            || self.preload[1] != Vec3::ZERO
     }
     fn measures(&self) -> Option<Motion> {
         (self.space == Space::Plane).then_some(TURN.motion)

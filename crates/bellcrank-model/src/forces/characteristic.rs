@@ -13,7 +13,7 @@ pub enum Characteristic {
 
 /// The force of a spring at a displacement s.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Response {
+pub struct SpringForce {
     /// F(s).
     pub force: f64,
     /// F′(s).
@@ -42,12 +42,12 @@ impl Characteristic {
     }
 
     /// The force at a displacement.
-    pub fn at(&self, s: f64) -> Response {
+    pub fn at(&self, s: f64) -> SpringForce {
         match self {
-            Characteristic::Linear(k) => Response { force: k * s, slope: *k, energy: 0.5 * k * s * s },
+            Characteristic::Linear(k) => SpringForce { force: k * s, slope: *k, energy: 0.5 * k * s * s },
             Characteristic::Curve(curve) => {
                 let f = curve.jet(s);
-                Response { force: f.value, slope: f.rate, energy: curve.integral(s) }
+                SpringForce { force: f.value, slope: f.rate, energy: curve.integral(s) }
             }
         }
     }

@@ -4,12 +4,15 @@ use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED,
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
-use crate::file::{Field, FieldKind, Values};
+use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
-use crate::joints::equations::no_slip_on_plane;
+use crate::joints::cam;
+use crate::joints::equations::{Beside, add_bend, no_slip_on_plane};
 use crate::joints::{Equation, X, Y, Z};
+use crate::profile::{FIELDS, Profile};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
+use std::sync::Arc;
 
 /// N n − μ N u_t/√(u_t² + v₀²) on the second body at the point of contact.
 ///
@@ -26,19 +29,21 @@ struct Contact {
 }
 
 /// What touches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum ContactShape {
     /// A plane through the first point, its normal an axis of the first frame, and a sphere about the second.
     Plane { axis: usize, radius: f64 },
     /// Two spheres.
     Spheres { radii: [f64; 2] },
+    /// A curve in the first frame, and a disk about the second point on one side of it.
+    Curve { beside: Beside, radius: f64 },
 }
 
 impl ContactShape {
     /// The smallest radius that is one.
     fn smallest(&self) -> f64 {
         match self {
-            ContactShape::Plane { radius, .. } => *radius,
+            ContactShape::Plane { radius, .. } | ContactShape::Curve { radius, .. } => *radius,
             ContactShape::Spheres { radii: [a, b] } if *a > 0.0 && *b > 0.0 => a.min(*b),
             ContactShape::Spheres { radii: [a, b] } => a.max(*b),
         }
@@ -50,7 +55,8 @@ pub const KIND: Kind = Kind {
     name: "contact",
     doc: "Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, \
           which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a \
-          line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never \
+          line, a disk or a `curve`, a cam: the first point is the origin of its frame, which has the axes of the world at the \
+          start (with `on` those of the first body), and the disk touches from the side that it starts on. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never \
           pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than \
           `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body \
           slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.",
@@ -58,6 +64,10 @@ pub const KIND: Kind = Kind {
         Field::optional("normal", FieldKind::Direction, "", "two spheres", "normal of the plane of the first body"),
         Field::optional("radius", FieldKind::NonNegative, "m", "that of the second body", "radius of the sphere"),
         Field::optional("radii", FieldKind::Numbers(2, 2), "m", "those of the bodies", "radii of two spheres"),
+        FIELDS[0],
+        FIELDS[1],
+        FIELDS[2],
+        FIELDS[3],
         Field::optional("stiffness", FieldKind::Positive, "N/m^exponent", "`restitution`", "stiffness"),
         Field::optional(
             "exponent",
@@ -94,7 +104,9 @@ const CHANNELS: &[Quantity] = &[
 
 fn make(values: &Values, place: &Placement) -> Made {
     let what = values.what();
-    let shape = if values.has("normal") {
+    let shape = if values.has("curve") || values.has("points") {
+        on_curve(values, place)?
+    } else if values.has("normal") {
         if values.has("radii") {
             let message = format!("{what} has a plane (`normal`) and two spheres (`radii`)");
             return Err(values.error_at("radii", message).help("with `normal` give `radius`").into());
@@ -132,13 +144,32 @@ fn make(values: &Values, place: &Placement) -> Made {
         let message = format!("`velocity` of {what} is for friction");
         return Err(values.error_at("velocity", message).help("add `friction = …`, or leave it out").into());
     }
-    let velocity = match (law, shape) {
+    let velocity = match (law, &shape) {
         (Closing::Soft { .. }, _) => values.number("velocity"),
         (_, ContactShape::Plane { .. }) => law.slow(),
         // between spheres nothing sticks: it creeps
         (Closing::Hard { rest, .. }, _) => 0.1 * rest,
     };
     Ok(Box::new(Contact { shape, law, space: place.space, friction: values.number("friction"), velocity }))
+}
+
+/// A disk beside a curve.
+fn on_curve(values: &Values, place: &Placement) -> Result<ContactShape, Diagnostics> {
+    let what = values.what();
+    for key in ["normal", "radii"] {
+        if values.has(key) {
+            let message = format!("{what} has a curve and `{key}`");
+            return Err(values.error_at(key, message).help("with a curve give the `radius` of the disk").into());
+        }
+    }
+    if place.space == Space::Space {
+        let message = format!("the curve of {what} is for the plane");
+        return Err(values.error(message).help("in space use the joint `cam`, or spheres and planes").into());
+    }
+    let curve = Arc::new(Profile::read(values)?);
+    let radius = values.optional_number("radius").or(place.radii[1]).unwrap_or(0.0);
+    let side = cam::roller(values, &curve, &place.frames, radius)?;
+    Ok(ContactShape::Curve { beside: Beside { curve, side }, radius })
 }
 
 /// Where two bodies touch: with d = p₂ − p₁ the gap, the normal n and the arm a from p₂ to the contact
@@ -156,6 +187,12 @@ impl ContactShape {
     fn touch(&self, ends: &[Frame]) -> Touch {
         let d = ends[1].p - ends[0].p;
         match *self {
+            ContactShape::Curve { ref beside, radius } => {
+                let (field, _) = beside.distance(ends);
+                let n_by = field.slope_by(d);
+                let (n, gap) = (field.slope, field.value - radius);
+                Touch { d, n, gap, arm: n * -radius, n_by, arm_by: n_by.map(|m| m * -radius) }
+            }
             ContactShape::Plane { axis, radius } => {
                 let n = ends[0].axis(axis);
                 let n_by = [Mat3::ZERO, -n.tilde()];
@@ -267,6 +304,12 @@ impl Force for Contact {
             (out[2], out[4]) = (-at.lambda, self.sliding(at));
         }
     }
+    fn outline(&self) -> Vec<Vec3> {
+        match &self.shape {
+            ContactShape::Curve { beside, .. } => beside.curve.outline().collect(),
+            _ => Vec::new(),
+        }
+    }
     fn is_limited(&self) -> bool {
         !self.law.holds() && self.shape.smallest() > 0.0
     }
@@ -337,6 +380,8 @@ impl Force for Contact {
         let arm = match self.shape {
             ContactShape::Plane { .. } if end == 0 => return true,
             ContactShape::Plane { radius, .. } => radius,
+            ContactShape::Curve { .. } if end == 0 => return true,
+            ContactShape::Curve { radius, .. } => radius,
             ContactShape::Spheres { radii } => radii[end],
         };
         self.friction != 0.0 && arm != 0.0
@@ -373,6 +418,7 @@ impl Force for Contact {
         }
         let touch = self.shape.touch(at.ends);
         out[0] = match self.shape {
+            ContactShape::Curve { .. } => return,
             ContactShape::Plane { .. } => {
                 let sign = if closed { -1.0 } else { 1.0 };
                 Track::Line { x: sign * touch.gap, rate: sign * touch.rate(at.ends) }
@@ -408,10 +454,10 @@ impl Force for Contact {
     fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
         let mut equations: Vec<Box<dyn Equation>> = Vec::new();
         if mode == CLOSED && self.law.holds() || mode == STUCK && self.sticks() {
-            equations.push(Box::new(Closed(self.shape)));
+            equations.push(Box::new(Closed(self.shape.clone())));
         }
-        if let (ContactShape::Plane { radius, .. }, STUCK, true) = (self.shape, mode, self.sticks()) {
-            equations.push(no_slip_on_plane(radius, self.space));
+        if let (ContactShape::Plane { radius, .. }, STUCK, true) = (&self.shape, mode, self.sticks()) {
+            equations.push(no_slip_on_plane(*radius, self.space));
         }
         equations
     }
@@ -442,13 +488,6 @@ impl Equation for Closed {
     }
     fn stiffness(&self, at: &Frames, lambda: &[f64], k: &mut Stiffness) {
         let touch = self.0.touch(at.ends);
-        let n_by = touch.n_by.map(|m| m * lambda[0]);
-        let (d, n) = (touch.d.tilde(), touch.n.tilde() * lambda[0]);
-        for (end, load, m) in [(0, LIN, n_by.map(|m| -m)), (0, ANG, [n - d * n_by[0], -(d * n_by[1])]), (1, LIN, n_by)]
-        {
-            k.add(end, load, 0, LIN, -m[0]);
-            k.add(end, load, 1, LIN, m[0]);
-            k.add(end, load, 0, ANG, m[1]);
-        }
+        add_bend(touch.d, touch.n, touch.n_by, lambda[0], k);
     }
 }

@@ -6,16 +6,19 @@ use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{Covector, LIN, Stiffness};
 use bellcrank_math::{Mat3, Vec3};
 
-/// −c |u| u at a point, u = v − wind, c = ½ ρ c_d A.
+/// −(b + c |u|) u at a point, u = v − wind, c = ½ ρ c_d A.
 struct Drag {
     coefficient: f64,
+    linear: f64,
     wind: [Expression; 3],
+    /// The axes of the wind.
+    axes: Mat3,
 }
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "drag",
-    doc: "Drag at a point of a body: −c |u| u with the velocity u of the point relative to the wind and \
+    doc: "Drag at a point of a body: −c |u| u − linear · u with the velocity u of the point relative to the wind and \
           c = ½ · density · cd · area, the same from every side.",
     fields: &[
         Field::optional("cd", FieldKind::NonNegative, "", "", "drag coefficient"),
@@ -28,6 +31,13 @@ pub const KIND: Kind = Kind {
             "density of the medium (air at sea level)",
         ),
         Field::optional("coefficient", FieldKind::NonNegative, "kg/m", "", "instead of `cd`, `area` and `density`: c"),
+        Field::optional(
+            "linear",
+            FieldKind::NonNegative,
+            "N s/m",
+            "0",
+            "drag in proportion to the speed: 6π · viscosity · radius of a slow sphere (Stokes)",
+        ),
         Field::optional("wind", FieldKind::VectorFunction, "m/s", "none", "velocity of the medium, a function of t"),
     ],
     ends: Ends::One,
@@ -40,7 +50,7 @@ const CHANNELS: &[Quantity] = &[
     Quantity::new("force", "N", "size of the drag, which acts against that motion"),
 ];
 
-fn make(values: &Values, _place: &Placement) -> Made {
+fn make(values: &Values, place: &Placement) -> Made {
     for key in ["cd", "area", "density"] {
         values.at_most_one(&["coefficient", key])?;
     }
@@ -49,8 +59,9 @@ fn make(values: &Values, _place: &Placement) -> Made {
         (None, Some(cd)) if values.has("area") => {
             0.5 * values.number("density") * cd * values.optional_number("area").unwrap_or(0.0)
         }
+        (None, None) if values.has("linear") && !values.has("area") => 0.0,
         _ => {
-            let message = format!("{} needs `cd` and `area`, or `coefficient`", values.what());
+            let message = format!("{} needs `cd` and `area`, or `coefficient`, or `linear`", values.what());
             return Err(values.error(message).help("coefficient = ½ · density · cd · area [kg/m]").into());
         }
     };
@@ -58,16 +69,16 @@ fn make(values: &Values, _place: &Placement) -> Made {
         Some(f) => std::array::from_fn(|i| f[i].clone()),
         None => [0.0; 3].map(Expression::constant),
     };
-    Ok(Box::new(Drag { coefficient, wind }))
+    Ok(Box::new(Drag { coefficient, linear: values.number("linear"), wind, axes: place.axes }))
 }
 
 impl Drag {
     fn relative(&self, at: &Seen) -> Vec3 {
-        at.ends[0].v - Vec3(std::array::from_fn(|i| self.wind[i].value_with(at.t, at.inputs)))
+        at.ends[0].v - self.axes * Vec3(std::array::from_fn(|i| self.wind[i].value_with(at.t, at.inputs)))
     }
     fn force(&self, at: &Seen) -> Vec3 {
         let u = self.relative(at);
-        u * (-self.coefficient * u.norm())
+        u * -(self.linear + self.coefficient * u.norm())
     }
 }
 
@@ -87,7 +98,8 @@ impl Force for Drag {
     fn stiffness(&self, at: &Seen, _k: &mut Stiffness, d: &mut Stiffness) {
         let u = self.relative(at);
         let along = u.normalized().unwrap_or(Vec3::ZERO);
-        d.add(0, LIN, 0, LIN, (Mat3::IDENTITY + along.outer(along)) * (-self.coefficient * u.norm()));
+        let quadratic = (Mat3::IDENTITY + along.outer(along)) * (self.coefficient * u.norm());
+        d.add(0, LIN, 0, LIN, (quadratic + Mat3::IDENTITY * self.linear) * -1.0);
     }
     fn power(&self, at: &Seen) -> f64 {
         self.force(at).dot(at.ends[0].v)

@@ -3,13 +3,15 @@
 use super::{Ends, Force, Kind, Seen};
 use crate::file::{Expression, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, Row, Stiffness};
-use bellcrank_math::Vec3;
+use bellcrank_math::{Mat3, Vec3};
 
 /// A force and a torque on one body, in the world's directions or following the body.
 struct Load {
     force: [Expression; 3],
     torque: [Expression; 3],
     follows: bool,
+    /// The axes of its components, where it does not follow the body.
+    axes: Mat3,
 }
 
 const FRAME: Field = Field::optional(
@@ -35,7 +37,10 @@ pub const FORCE: Kind = Kind {
     ],
     ends: Ends::One,
     channels: &[],
-    make: |values, _| Ok(Box::new(Load { force: three(values, "force"), torque: none(), follows: follows(values) })),
+    make: |values, place| {
+        let (follows, axes) = (follows(values), place.axes);
+        Ok(Box::new(Load { force: three(values, "force"), torque: none(), follows, axes }))
+    },
 };
 
 /// The catalog entry of the torque.
@@ -49,7 +54,10 @@ pub const TORQUE: Kind = Kind {
     ],
     ends: Ends::One,
     channels: &[],
-    make: |values, _| Ok(Box::new(Load { force: none(), torque: three(values, "torque"), follows: follows(values) })),
+    make: |values, place| {
+        let (follows, axes) = (follows(values), place.axes);
+        Ok(Box::new(Load { force: none(), torque: three(values, "torque"), follows, axes }))
+    },
 };
 
 fn none() -> [Expression; 3] {
@@ -73,7 +81,7 @@ impl Load {
     fn of_each(&self, at: &Seen, value: impl Fn(&Expression) -> f64) -> Covector {
         let vector = |f: &[Expression; 3]| {
             let f = Vec3(std::array::from_fn(|i| value(&f[i])));
-            if self.follows { at.ends[0].r * f } else { f }
+            if self.follows { at.ends[0].r * f } else { self.axes * f }
         };
         Covector::new(vector(&self.force), vector(&self.torque))
     }

@@ -17,9 +17,11 @@ mod line;
 mod load;
 mod own;
 mod pid;
+mod rope;
 mod spring_damper;
 mod stop;
 mod torsional;
+mod tyre;
 
 pub use along::Along;
 pub use own::{Law, Own};
@@ -30,7 +32,7 @@ use crate::file::{Diagnostics, Expression, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::joints::{Equation, Motion};
 use crate::space::Space;
-use bellcrank_math::Vec3;
+use bellcrank_math::{Mat3, Vec3};
 
 /// The most first-order states a force may have.
 pub const MAX_STATES: usize = 2;
@@ -117,6 +119,10 @@ pub trait Force: Send + Sync {
     }
     /// The values of that table, one for each of its rows, also for those of the other space.
     fn observe(&self, _at: &Seen, _out: &mut [f64]) {}
+    /// The curve that it acts on, in its first frame, to be drawn.
+    fn outline(&self) -> Vec<Vec3> {
+        Vec::new()
+    }
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false
@@ -229,6 +235,10 @@ pub enum Ends {
     Turning,
     /// A point on each of two bodies, the first with a direction: `between`, `at` or `on`, `normal`.
     Surfaces,
+    /// A road on the first body and the centre of a wheel on the second: `between`, `at` or `on`, `normal`, `axis`.
+    Wheel,
+    /// A point on each of several bodies: `bodies`, `at` or `on` with as many points.
+    Several,
     /// A point of one body: `body`, `at` or `on`; its axes are those of the body.
     One,
     /// A coordinate of a joint: `joint`, `coordinate`.
@@ -241,12 +251,16 @@ pub enum Ends {
 pub struct Placement {
     /// The points of the ends, in the world, at the start.
     pub points: Vec<Vec3>,
+    /// The frames of the ends, in the world, at the start.
+    pub frames: Vec<Frame>,
     /// The masses of the bodies of the ends; `None` for the ground.
     pub masses: Vec<Option<f64>>,
-    /// The radii of the bodies of the ends that are spheres (or, in the plane, disks).
+    /// The radii of the bodies of the ends that are spheres (or, in the plane and on wheels, disks).
     pub radii: Vec<Option<f64>>,
     /// Plane or space.
     pub space: Space,
+    /// The axes that directions in its fields are given in, in the world.
+    pub axes: Mat3,
     /// The joint coordinate it acts on, of `Joint` and `Control`.
     pub acts_on: Option<Along>,
     /// What it measures, of `Control`: a motion between the first two ends, and whether its rate is meant.
@@ -292,6 +306,8 @@ pub const CATALOG: &[&Kind] = &[
     &friction::KIND,
     &stop::KIND,
     &contact::KIND,
+    &tyre::KIND,
+    &rope::KIND,
     &actuator::KIND,
     &pid::KIND,
 ];

@@ -7,6 +7,7 @@ pub mod equations;
 
 mod armature;
 mod belt;
+pub mod cam;
 mod constant_velocity;
 mod cylindrical;
 mod distance;
@@ -16,6 +17,7 @@ mod fixed;
 mod gear;
 mod knife_edge;
 mod planar;
+mod point_on_curve;
 mod point_on_line;
 mod point_on_plane;
 mod prismatic;
@@ -30,6 +32,7 @@ mod universal;
 use crate::file::{Diagnostic, Diagnostics, Expression, Field, Values};
 use crate::frames::Frame;
 use crate::space::Space;
+use bellcrank_math::{Mat3, Vec3};
 pub use drive::drive;
 pub use equations::{Equation, Plain};
 
@@ -90,6 +93,10 @@ pub trait Joint: Send + Sync {
     fn turns_rotor(&self) -> Option<Motion> {
         None
     }
+    /// The curve it follows, in its first frame, to be drawn.
+    fn outline(&self) -> Vec<Vec3> {
+        Vec::new()
+    }
     /// The moves that lead from the first frame to the second, where the joint has coordinates of its own: it may
     /// then be a joint of the tree in relative coordinates. Slides come before turns.
     fn moves(&self, _space: Space) -> Option<Vec<Move>> {
@@ -124,6 +131,9 @@ pub enum Axes {
     Rolling,
     /// z of both frames is `normal`, in the plane y.
     Facing,
+    /// z of the first frame is `normal` with x along the road, z of the second the axle `axis`; in the plane y of both is
+    /// `normal`.
+    Road,
 }
 
 /// Where a joint stands.
@@ -152,6 +162,8 @@ pub struct Placement {
     pub angles: Vec<f64>,
     /// Plane or space.
     pub space: Space,
+    /// The axes that directions in its fields are given in, in the world.
+    pub axes: Mat3,
     /// The joints it stands on, where it does; of [`Place::Rotor`] with the one motion it acts along.
     pub joints: Vec<Base>,
 }
@@ -252,6 +264,8 @@ pub const CATALOG: &[&Kind] = &[
     &planar::KIND,
     &point_on_line::KIND,
     &point_on_plane::KIND,
+    &point_on_curve::KIND,
+    &cam::KIND,
     &distance::KIND,
     &screw::KIND,
     &gear::KIND,

@@ -1,10 +1,11 @@
 //! Meshes that bodies are drawn with: triangles from STL, OBJ, COLLADA and glTF files in the model's folder, and of solids.
 //!
-//! They are for looks only: mass and inertia come from the model. What is drawn goes into `scene.json`, so that
+//! Mass and inertia come from the model, or from a closed mesh and a density ([`Mesh::solid`]). What is drawn goes into `scene.json`, so that
 //! results and reports do not need the files again.
 
 mod dae;
 mod gltf;
+mod mass;
 mod obj;
 mod solid;
 
@@ -14,6 +15,7 @@ use gltf::{glb, gltf};
 use std::path::Path;
 
 pub use crate::file::bounded::Fault;
+pub use mass::Solid;
 
 /// Triangles: the corners of one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -42,6 +42,12 @@ impl Mesh {
         Mesh::lathe(&profile(0.5 * length, radius))
     }
 
+    /// A cone along z about its centre of mass, its tip up.
+    pub fn cone(radius: f64, length: f64) -> Mesh {
+        let base = -0.25 * length;
+        Mesh::lathe(&[(0.0, base), (radius, base), (0.0, base + length)])
+    }
+
     /// Scales along the axes; where that mirrors, triangles keep facing outwards.
     pub fn stretch(&mut self, by: Vec3) {
         for (i, x) in self.corners.iter_mut().enumerate() {

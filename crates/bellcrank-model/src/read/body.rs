@@ -16,9 +16,10 @@ impl<'a> Reader<'a> {
             return Err(Diagnostic::error("`ground` is the fixed world, not a body").at(span).help(help).into());
         }
         let values = self.fields(node, &what, &[BODY])?;
-        values.at_most_one(&["rod", "box", "sphere", "cylinder", "beam", "modal"])?;
+        values.at_most_one(&["rod", "box", "sphere", "cylinder", "capsule", "cone", "beam", "modal"])?;
         let dimension = self.model.space.dimension();
-        let shape = self.shape(&values)?;
+        let mut shape = self.shape(&values)?;
+        let mesh = self.mesh(&values, &mut shape)?;
         let mut entry = BodyEntry {
             name: name.to_string(),
             body: Body::Point(PointMass::new(1.0, dimension)),
@@ -29,7 +30,7 @@ impl<'a> Reader<'a> {
             angular_velocity: values.optional_vector("angular_velocity"),
             fixed: values.flag("fixed"),
             shape: shape.shape,
-            mesh: self.mesh(&values)?,
+            mesh,
         };
         if let Some(body) = self.flexible(&values, &mut entry)? {
             entry.body = body;
@@ -44,6 +45,10 @@ impl<'a> Reader<'a> {
             entry.at = at;
         }
         self.place_body(&values, &what, &shape, &mut entry)?;
+        if let (Some(centre), false) = (shape.centre, values.has("at")) {
+            let centre = if self.plane { Vec3::new(centre[0], centre[1], 0.0) } else { centre };
+            entry.at = entry.rotation.matrix() * centre;
+        }
         let mass = values.optional_number("mass").or(shape.mass);
         let Some(mass) = mass else {
             let help = "add `mass = …` [kg], or a shape with a mass";
@@ -58,7 +63,9 @@ impl<'a> Reader<'a> {
     fn kind_of_body(&self, values: &Values, shape: &ShapeData, mass: f64) -> Result<Body, Diagnostics> {
         let what = values.what();
         let dimension = self.model.space.dimension();
-        let natural = values.has("coordinates");
+        let thin = matches!(shape.shape, Shape::Rod { .. }) && !shape.thick && !values.has("inertia");
+        // in space a thin rod has no inertia along itself: it is left to its ends
+        let natural = values.has("coordinates") || (thin && !self.plane && mass > 0.0);
         let inertia = match values.optional_numbers("inertia") {
             Some(m) if self.plane => Some(Mat3::IDENTITY * m[0]),
             Some(m) => Some(Mat3([[m[0], m[1], m[2]], [m[3], m[4], m[5]], [m[6], m[7], m[8]]])),
@@ -88,18 +95,14 @@ impl<'a> Reader<'a> {
                 Body::Planar(Planar::new(mass, j))
             }
             (false, Some(inertia)) => {
-                if matches!(shape.shape, Shape::Rod { .. }) && !shape.thick && !values.has("inertia") {
-                    let help = "add `coordinates = \"natural\"`, or give the rod a `radius`, or the body an `inertia`";
-                    let message = format!("{what}: a thin rod in space has no inertia along itself");
-                    return Err(values.error_at("rod", message).help(help).into());
-                }
                 check_inertia(values, what, &inertia)?;
                 Body::Rigid(Rigid::new(mass, inertia))
             }
         })
     }
 
-    fn push_body(&mut self, entry: BodyEntry) {
+    fn push_body(&mut self, mut entry: BodyEntry) {
+        self.place_in_world(&mut entry);
         self.body_names.insert(entry.name.clone(), self.model.bodies.len());
         self.model.bodies.push(entry);
     }
@@ -123,8 +126,7 @@ impl<'a> Reader<'a> {
                 entry.angle = along[1].atan2(along[0]);
                 entry.rotation = Quat::exp(Vec3::Z * entry.angle);
             } else {
-                let y = along.any_perpendicular();
-                entry.rotation = Quat::from_matrix(&Mat3::from_columns(along, y, along.cross(y)));
+                entry.rotation = Quat::from_matrix(&self.rod_axes(along));
             }
             return Ok(());
         }

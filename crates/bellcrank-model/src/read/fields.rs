@@ -3,12 +3,27 @@
 use super::{BEAM, MODAL};
 use crate::file::{Field, FieldKind, Layout};
 use crate::forces;
+use crate::frames::MAX_ENDS;
 use crate::joints::{self, Place};
 
 /// Sections of a model file: what overrides may add to.
 pub const LAYOUT: Layout = Layout {
     settings: &["model", "solve", "start"],
-    named: &["parameter", "input", "body", "joint", "force", "probe", "state", "output", "visual", "table"],
+    named: &[
+        "parameter",
+        "input",
+        "include",
+        "body",
+        "joint",
+        "force",
+        "probe",
+        "state",
+        "output",
+        "fmu",
+        "visual",
+        "table",
+        "marker",
+    ],
 };
 
 /// The key of everything that may be repeated.
@@ -47,6 +62,41 @@ pub const INPUT: &[Field] = &[
     Field::optional("doc", FieldKind::Text, "", "none", "what it means"),
 ];
 
+/// Keys of `[include.NAME]`.
+pub const INCLUDE: &[Field] = &[
+    Field::required("file", FieldKind::Text, "", "a model file in the model's folder, from the folder of this file"),
+    Field::optional("at", FieldKind::Point, "m", "the origin", "where the origin of the part is"),
+    Field::optional("angle", FieldKind::Number, "rad", "0", "angle of the part's x axis (plane)"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "along the axes of this file",
+        "rotation of the part (space): quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
+    ),
+    Field::optional(
+        "mirror",
+        FieldKind::Word(&["xy", "xz", "yz", "x", "y"]),
+        "",
+        "none",
+        "a plane of the part's own coordinates (in the plane an axis) that it is mirrored at, before it is placed",
+    ),
+    Field::optional(
+        "set",
+        FieldKind::Any,
+        "",
+        "none",
+        "values of the part's parameters, `{ k = 2e4 }`; of others by their path, `{ \"body.hub.mass\" = 12 }`",
+    ),
+    Field::optional(
+        "ports",
+        FieldKind::Any,
+        "",
+        "none",
+        "bodies of the part that are bodies of this file, `{ ground = \"chassis\" }`: the part's own are left out",
+    ),
+];
+
 /// Keys of `[body.NAME]`.
 pub const BODY: &[Field] = &[
     Field::optional("mass", FieldKind::NonNegative, "kg", "from the shape", "mass; zero where joints hold the body"),
@@ -81,17 +131,37 @@ pub const BODY: &[Field] = &[
         "angular velocity at the start, in the world",
     ),
     Field::optional("fixed", FieldKind::Flag, "", "false", "keep this body's start when the model is assembled"),
-    Field::optional("coordinates", FieldKind::Word(&["natural"]), "", "rigid", "`natural` for thin rods"),
+    Field::optional(
+        "coordinates",
+        FieldKind::Word(&["natural"]),
+        "",
+        "rigid; of a thin rod in space natural",
+        "`natural` for thin rods",
+    ),
     Field::optional("rod", FieldKind::Table(ROD), "", "", "a rod from point to point; the body's x axis runs along it"),
     Field::optional("box", FieldKind::Table(BOX), "", "", "a box with edges along the body's axes"),
     Field::optional("sphere", FieldKind::Table(SPHERE), "", "", "a solid sphere"),
     Field::optional("cylinder", FieldKind::Table(CYLINDER), "", "", "a solid cylinder along the body's z axis"),
     Field::optional(
+        "capsule",
+        FieldKind::Table(CAPSULE),
+        "",
+        "",
+        "a solid cylinder along the body's z axis with half spheres beyond its ends (space)",
+    ),
+    Field::optional(
+        "cone",
+        FieldKind::Table(CONE),
+        "",
+        "",
+        "a solid cone along the body's z axis, its tip up; the body's frame is in its centre of mass (space)",
+    ),
+    Field::optional(
         "mesh",
         FieldKind::Table(MESH),
         "",
         "",
-        "what the body looks like: an STL, OBJ, COLLADA or glTF file; `[visual.NAME]` for more",
+        "what the body looks like: an STL, OBJ, COLLADA or glTF file; with a `density` also its mass and inertia; `[visual.NAME]` for more",
     ),
     Field::optional(
         "beam",
@@ -135,14 +205,58 @@ const CYLINDER: &[Field] = &[
     Field::optional("length", FieldKind::Positive, "m", "the radius", "length along z"),
     SHAPE_MASS,
 ];
-const MESH: &[Field] = &[
-    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .obj, .dae, .gltf or .glb"),
-    Field::optional("scale", FieldKind::Positive, "m", "1", "length of a unit of the file: 0.001 for millimetres"),
-    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "origin of the file, in the body's frame"),
+const CAPSULE: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius"),
+    Field::required("length", FieldKind::Positive, "m", "length along z, without the half spheres"),
+    SHAPE_MASS,
 ];
+const CONE: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius of its base"),
+    Field::required("length", FieldKind::Positive, "m", "its height along z"),
+    SHAPE_MASS,
+];
+const MESH: &[Field] = &[
+    MESH_FILE,
+    MESH_SCALE,
+    Field::optional(
+        "at",
+        FieldKind::Vector,
+        "m",
+        "the centre of mass; with a `density`, so that the solid is where its centre of mass is",
+        "origin of the file, in the body's frame",
+    ),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "the body's",
+        "rotation of the file in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
+    ),
+    Field::optional(
+        "density",
+        FieldKind::Positive,
+        "kg/m³",
+        "for looks only",
+        "mass and inertia are those of the closed mesh; without `at` of the body, its centre of mass is where the file has it",
+    ),
+];
+const MESH_FILE: Field =
+    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .obj, .dae, .gltf or .glb");
+const MESH_SCALE: Field = Field::optional(
+    "scale",
+    FieldKind::Numbers(1, 3),
+    "m",
+    "1",
+    "length of a unit of the file (0.001 for millimetres), or one for each of its axes; a negative one mirrors",
+);
 
 const TYPE: Field = Field::required("type", FieldKind::Any, "", "the kind");
-const BETWEEN: Field = Field::required("between", FieldKind::Names(2, 2), "", "two bodies, or `ground` and a body");
+const BETWEEN: Field = Field::required(
+    "between",
+    FieldKind::Names(2, 2),
+    "",
+    "two bodies, or `ground` and a body; a marker stands for its body with its point and axes",
+);
 
 /// Keys of every `[joint.NAME]`.
 pub const JOINT: &[Field] = &[
@@ -256,6 +370,20 @@ pub const FORCE_SURFACES: &[Field] = &[
     ),
 ];
 
+/// Keys of forces between points of several bodies.
+pub const FORCE_SEVERAL: &[Field] = &[
+    TYPE,
+    Field::required("bodies", FieldKind::Names(2, MAX_ENDS), "", "the bodies in order; `ground` may be among them"),
+    Field::optional("at", FieldKind::Points(2, MAX_ENDS), "m", "", "a point for each body, in the world at the start"),
+    Field::optional(
+        "on",
+        FieldKind::Points(2, MAX_ENDS),
+        "m",
+        "",
+        "instead of `at`: the points in the bodies' own frames",
+    ),
+];
+
 /// Keys of forces on a joint coordinate.
 pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
 
@@ -295,7 +423,8 @@ pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
     use forces::Ends::*;
     let ends = match kind.ends {
         Points | Centres | Frames | Turning => FORCE_BETWEEN,
-        Surfaces => FORCE_SURFACES,
+        Surfaces | Wheel => FORCE_SURFACES,
+        Several => FORCE_SEVERAL,
         One => FORCE_ON_ONE,
         Joint => FORCE_ON_JOINT,
         Control => FORCE_CONTROL,
@@ -322,6 +451,27 @@ pub const PROBE: &[Field] = &[
         "",
         "along the body's axes",
         "rotation of its own axes against the body's (space): quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
+    ),
+];
+
+/// Keys of `[marker.NAME]`.
+pub const MARKER: &[Field] = &[
+    Field::required("body", FieldKind::Name, "", "the body it is on"),
+    Field::optional("at", FieldKind::Point, "m", "the centre of mass", "its point in the world at the start"),
+    Field::optional("on", FieldKind::Point, "m", "", "instead of `at`: its point in the body's frame"),
+    Field::optional(
+        "angle",
+        FieldKind::Number,
+        "rad",
+        "0",
+        "angle of its x axis (plane), in the world at the start; with `on`, against the body's",
+    ),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "along the world's axes; with `on`, along the body's",
+        "rotation of its axes (space), in the world at the start; with `on`, against the body's: as that of a body",
     ),
 ];
 
@@ -412,18 +562,16 @@ pub const VISUAL: &[Field] = &[
         "",
         "a cylinder along z about its middle, with half spheres beyond its ends",
     ),
-];
-
-const VISUAL_MESH: &[Field] = &[
-    Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .obj, .dae, .gltf or .glb"),
     Field::optional(
-        "scale",
-        FieldKind::Numbers(1, 3),
-        "m",
-        "1",
-        "length of a unit of the file, or one for each of its axes; a negative one mirrors",
+        "cone",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cone along z about its centre of mass, its tip up",
     ),
 ];
+
+const VISUAL_MESH: &[Field] = &[MESH_FILE, MESH_SCALE];
 const VISUAL_BOX: &[Field] = &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y, z")];
 const VISUAL_SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius")];
 const VISUAL_ELLIPSOID: &[Field] =

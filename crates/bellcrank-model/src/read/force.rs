@@ -5,7 +5,7 @@ use super::fields::force_fields;
 use crate::bodies::{Coordinates, Orientation, each};
 use crate::file::*;
 use crate::forces::{self, Along};
-use crate::frames::Attachment;
+use crate::frames::{Attachment, Frame};
 use crate::joints::{self, Axes, Motion};
 use crate::model::{End, ForceEntry, Place, Shape};
 use bellcrank_math::{Mat3, Vec3};
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         self.law_of.set(Place::Force(self.model.forces.len()));
         let values = self.fields_of_state(node, &what, &force_fields(kind))?;
         let (mut acts_on, mut measures) = (None, None);
-        let free = !values.has("at") && !values.has("on");
+        let free = !values.has("at") && !values.has("on") && !self.is_marked(&values);
         let ends = match kind.ends {
             Ends::One => vec![self.acted_end(&values)?],
             Ends::Joint => {
@@ -44,19 +44,27 @@ impl<'a> Reader<'a> {
             }
             // a torque has no point: the place may be left out
             Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
-            Ends::Centres if free => self.two_bodies(&values)?.map(|body| End { body, on: self.middle(body) }).to_vec(),
+            Ends::Centres if free => self.two_bodies(&values)?.map(|body| self.middle_end(body)).to_vec(),
             Ends::Surfaces if free => {
                 let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
+                let place = |body: Option<usize>| self.world(&self.middle_end(body));
+                bodies.map(|body| self.attach_world(body, place(body), self.axes_here() * axes)).to_vec()
+            }
+            Ends::Several => self.several_ends(&values)?,
+            Ends::Wheel if free => {
+                let bodies = self.two_bodies(&values)?;
                 let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
-                bodies.map(|body| self.attach(body, place(body), axes)).to_vec()
+                let axes = |k: usize| self.axes_here() * self.road_or_wheel(&values, k);
+                [0, 1].map(|k| self.attach_world(bodies[k], place(bodies[k]), axes(k))).to_vec()
             }
             _ => {
                 let axes = match kind.ends {
+                    Ends::Wheel => Axes::Road,
                     Ends::Turning => Axes::Turning,
                     Ends::Surfaces => Axes::Facing,
                     _ => Axes::None,
                 };
-                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres | Ends::Surfaces);
+                let two_points = matches!(kind.ends, Ends::Points | Ends::Centres | Ends::Surfaces | Ends::Wheel);
                 self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
             }
         };
@@ -66,15 +74,18 @@ impl<'a> Reader<'a> {
             values.check_unit("reference", units[usize::from(rate)][usize::from(motion.turns())])?;
         }
         let points = ends.iter().map(|e| self.world(e)).collect();
+        let frame = |e: &End| Frame { p: self.world(e), r: self.axes_of(e), ..Frame::default() };
+        let frames = ends.iter().map(frame).collect();
         let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
         let masses = ends.iter().map(|e| e.body.map(mass)).collect();
         let radius = |b: usize| match self.model.bodies[b].shape {
             Shape::Sphere { radius } => Some(radius),
-            Shape::Cylinder { radius, .. } if self.plane => Some(radius),
+            Shape::Cylinder { radius, .. } if self.plane || kind.ends == Ends::Wheel => Some(radius),
             _ => None,
         };
         let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
-        let placement = forces::Placement { points, masses, radii, space: self.model.space, acts_on, measures };
+        let (space, axes) = (self.model.space, self.axes_here());
+        let placement = forces::Placement { points, frames, masses, radii, space, axes, acts_on, measures };
         let force = (kind.make)(&values, &placement)?;
         self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {
@@ -108,15 +119,49 @@ impl<'a> Reader<'a> {
         Ok(end)
     }
 
+    /// The points of a force between several bodies.
+    fn several_ends(&self, v: &Values) -> Result<Vec<End>, Diagnostics> {
+        v.at_most_one(&["at", "on"])?;
+        let mut problems = Diagnostics::new();
+        let names = v.names("bodies");
+        let bodies: Vec<Option<usize>> = names.iter().filter_map(|n| problems.take(self.body(*n, v.what()))).collect();
+        problems.or(())?;
+        let key = if v.has("on") { "on" } else { "at" };
+        let points = v.optional_points(key).unwrap_or(&[]);
+        if points.len() != bodies.len() {
+            let found = if v.has(key) { format!("{} of them", points.len()) } else { "none".into() };
+            let message =
+                format!("{} needs a point for each of its {} bodies, and has {found}", v.what(), bodies.len());
+            let help =
+                "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
+            return Err(v.error_at(key, message).help(help).into());
+        }
+        if let Some(k) = (1..bodies.len()).find(|&k| bodies[k] == bodies[k - 1]) {
+            let message = format!("{} runs from `{}` to the same body", v.what(), names[k].name);
+            return Err(v
+                .error_at("bodies", message)
+                .help("name another body, or `ground` between other bodies")
+                .into());
+        }
+        let end = |(body, point): (Option<usize>, Vec3)| match key {
+            "on" => self.on_body(body, point, Mat3::IDENTITY),
+            _ => self.attach(body, point, Mat3::IDENTITY),
+        };
+        Ok(bodies.into_iter().zip(points.iter().copied()).map(end).collect())
+    }
+
     fn turning_ends(&self, v: &Values, bodies: [Option<usize>; 2]) -> [End; 2] {
         bodies.map(|body| {
+            let middle = self.middle_end(body);
+            if self.plane && self.is_ground(body) {
+                return self.attach_world(body, self.world(&middle), self.axes_here());
+            }
             if self.plane {
-                return End { body, on: self.middle(body) };
+                return middle;
             }
             let z = v.optional_points("axis").map_or(Vec3::Z, |a| a[0]);
             let x = z.any_perpendicular();
-            let place = self.world(&End { body, on: self.middle(body) });
-            self.attach(body, place, Mat3::from_columns(x, z.cross(x), z))
+            self.attach_world(body, self.world(&middle), self.axes_here() * Mat3::from_columns(x, z.cross(x), z))
         })
     }
 
@@ -171,7 +216,8 @@ impl<'a> Reader<'a> {
         let (probe, seen_from) = (found.map(|p| p.end), found.and_then(|p| p.relative_to));
         if let Some(end) = probe.or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) {
             // along the axes of the world, or of the body that a probe is seen from
-            let ends = vec![End { body: seen_from, on: Attachment::CENTRE }, end];
+            let from = seen_from.map_or(self.ground_end(), |b| End { body: Some(b), on: Attachment::CENTRE });
+            let ends = vec![from, end];
             for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
                 choices.push((axis.to_string(), Motion::Translate(i), ends.clone(), false));
                 choices.push((format!("v{axis}"), Motion::Translate(i), ends.clone(), true));

@@ -4,7 +4,7 @@ use super::Reader;
 use super::fields::joint_fields;
 use crate::bodies::{Body, Rotor};
 use crate::file::*;
-use crate::frames::{Attachment, Frame};
+use crate::frames::{Attachment, Frame, angle_of};
 use crate::joints::{self, Motion, Place};
 use crate::model::{BodyEntry, End, JointEntry};
 use bellcrank_math::Mat3;
@@ -41,7 +41,14 @@ impl<'a> Reader<'a> {
             Place::Body => {
                 let values = self.fields(node, &what, &joint_fields(kind))?;
                 let end = self.one_end(&values)?;
-                (values, [End { body: None, on: Attachment::CENTRE }, end])
+                if self.is_mounted() || self.axes_here() != Mat3::IDENTITY {
+                    let message = format!(
+                        "{what} moves a point along the world's axes, and its part is turned or stands on a body"
+                    );
+                    let help = "lead the point with joints that are driven, or include the part without turning it";
+                    return Err(values.error_at("type", message).help(help).into());
+                }
+                (values, [self.ground_end(), end])
             }
         };
         self.add_joint(name, kind, &values, ends.to_vec(), Vec::new())
@@ -106,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The axes of a place, in the world at the start.
-    fn axes_of(&self, end: &End) -> Mat3 {
+    pub(super) fn axes_of(&self, end: &End) -> Mat3 {
         end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1) * end.on.axes
     }
 
@@ -126,11 +133,15 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Diagnostics> {
         let space = self.model.space;
         let frame = |end: &End| Frame { p: self.world(end), r: self.axes_of(end), ..Frame::default() };
-        let angle = |end: &End| end.body.map_or(0.0, |b| self.model.bodies[b].angle);
+        let angle = |end: &End| match self.plane {
+            true => end.body.map_or(0.0, |b| self.model.bodies[b].angle) + angle_of(&end.on.axes),
+            false => 0.0,
+        };
         let placement = joints::Placement {
             frames: ends.iter().map(frame).collect(),
             angles: ends.iter().map(angle).collect(),
             space,
+            axes: self.axes_here(),
             joints: bases,
         };
         let joint = (kind.make)(values, &placement)?;

@@ -9,10 +9,14 @@ use std::collections::HashMap;
 mod body;
 pub mod fields;
 mod flexible;
+mod fmu;
 mod force;
+mod include;
 mod input;
 mod joint;
+mod marker;
 mod output;
+mod part;
 mod place;
 mod probe;
 mod shape;
@@ -23,6 +27,7 @@ mod visual;
 
 pub use fields::*;
 pub use flexible::{BEAM, MODAL};
+pub use fmu::FMU;
 
 /// A model file that was read.
 pub struct Read {
@@ -53,7 +58,7 @@ impl Read {
             }
             Place::Joint(i) => in_file(i)?,
             Place::State(i) => *self.states.get(i)?,
-            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
+            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) | Place::Fmu(i) => i,
         };
         self.document.entries(place.section()).get(number).map(|(_, span)| *span)
     }
@@ -105,12 +110,12 @@ fn files_of(root: &Node) -> Vec<String> {
 
 /// Reads a model file with overrides `path.to.key=value`.
 pub fn read_model(path: &str, overrides: &[String]) -> Result<Read, Report> {
-    interpret(Document::open(path, overrides, &LAYOUT)?, path)
+    complete(Document::open_bare(path)?, overrides, path)
 }
 
 /// Reads a model from a text under the name the user knows it by.
 pub fn read_text(name: &str, text: &str, overrides: &[String]) -> Result<Read, Report> {
-    interpret(Document::parse(name, text.to_string(), overrides, &LAYOUT)?, name)
+    complete(Document::bare(name, text.to_string())?, overrides, name)
 }
 
 /// A model file that is read again and again, with other values each time: its text is parsed once.
@@ -148,7 +153,7 @@ impl Template {
 
     /// The model with overrides `path.to.key=value`: the same as [`read_model`] gives.
     pub fn read(&self, overrides: &[String]) -> Result<Read, Report> {
-        interpret(self.with(overrides)?, &self.path)
+        complete(self.document.clone(), overrides, &self.path)
     }
 
     /// The number that an override of this path would replace, in SI units: expressions and units are read as in the file.
@@ -167,10 +172,26 @@ impl Template {
     }
 }
 
-fn interpret(document: Document, path: &str) -> Result<Read, Report> {
+/// A document as it stands in its file, with overrides and parts put in, read.
+fn complete(document: Document, overrides: &[String], path: &str) -> Result<Read, Report> {
+    let (mut document, parts) = document.with_parts(overrides, &LAYOUT, include::expand)?;
+    match include::mirror(&mut document.root, &parts) {
+        Ok(()) => interpret(document, &parts, path),
+        Err(problems) => Err(document.report(problems)),
+    }
+}
+
+fn interpret(document: Document, parts: &[include::Part], path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
-    let read = |mut r: Reader| r.read(path).map(|(model, settings)| (model, settings, r.parameters));
-    match Reader::new(&document.root, folder).and_then(read) {
+    let fmus = match fmu::Opened::all(&document.root, folder) {
+        Ok(fmus) => fmus,
+        Err(problems) => return Err(document.report(problems)),
+    };
+    let read = |mut r: Reader| {
+        r.place_parts(parts)?;
+        r.read(path).map(|(model, settings)| (model, settings, r.parameters))
+    };
+    match Reader::new(&document.root, folder, &fmus).and_then(read) {
         Ok((model, settings, parameters)) => {
             let files = files_of(&document.root);
             let document = document.outline();
@@ -182,12 +203,22 @@ fn interpret(document: Document, path: &str) -> Result<Read, Report> {
     }
 }
 
+/// A section with its article: `a body`, `an input`.
+fn with_article(section: &str) -> String {
+    match section {
+        "fmu" => "an FMU".into(),
+        "input" | "output" | "include" => format!("an {section}"),
+        _ => format!("a {section}"),
+    }
+}
+
 struct Reader<'a> {
     root: &'a Node,
     folder: Option<&'a std::path::Path>,
     parameters: Parameters,
-    /// What functions may use: `t` and the inputs.
+    /// What functions may use: `t`, the inputs and the outputs of FMUs.
     variables: Vec<&'a str>,
+    fmus: &'a [fmu::Opened],
     plane: bool,
     model: Model,
     body_names: HashMap<String, usize>,
@@ -197,13 +228,20 @@ struct Reader<'a> {
     signals: RefCell<Vec<Signal>>,
     /// What the expressions that are being read belong to.
     law_of: Cell<Place>,
+    /// Where parts stand.
+    frames: part::Frames,
     problems: Diagnostics,
 }
 
 impl<'a> Reader<'a> {
-    fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
-        let inputs = root.get("input").and_then(Node::as_table);
-        let variables: Vec<&str> = std::iter::once("t").chain(inputs.into_iter().flat_map(Table::names)).collect();
+    fn new(
+        root: &'a Node,
+        folder: Option<&'a std::path::Path>,
+        fmus: &'a [fmu::Opened],
+    ) -> Result<Reader<'a>, Diagnostics> {
+        let inputs = root.get("input").and_then(Node::as_table).into_iter().flat_map(Table::names);
+        let given = fmus.iter().flat_map(fmu::Opened::names);
+        let variables: Vec<&str> = std::iter::once("t").chain(inputs).chain(given).collect();
         let parameters = Parameters::read(root.get("parameter"), &variables[1..])?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
         Ok(Reader {
@@ -211,12 +249,14 @@ impl<'a> Reader<'a> {
             folder,
             parameters,
             variables,
+            fmus,
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
             state_names: signal::state_names(root),
             signals: RefCell::default(),
             law_of: Cell::new(Place::Body(0)),
+            frames: part::Frames::default(),
             problems: Diagnostics::new(),
         })
     }
@@ -249,6 +289,7 @@ impl<'a> Reader<'a> {
         self.check_states();
         self.each("parameter", Reader::check_parameter);
         self.each("input", Reader::read_input);
+        self.each("fmu", Reader::read_fmu);
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
         let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
         self.model.name = stem.unwrap_or_default();
@@ -268,6 +309,8 @@ impl<'a> Reader<'a> {
         self.each("body", Reader::read_body);
         // places on bodies need all bodies: with one of them unread, messages about the rest would mislead
         std::mem::take(&mut self.problems).or(())?;
+        self.each("marker", Reader::read_marker);
+        std::mem::take(&mut self.problems).or(())?;
         self.each("joint", Reader::read_joint);
         if self.problems.is_empty() {
             self.each("joint", Reader::read_coupler); // they refer to joints by name, in any order
@@ -280,6 +323,7 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         self.each("output", Reader::read_output);
+        self.each("fmu", Reader::read_given);
         let mut settings = Settings::default();
         if let Some(node) = self.root.get("solve") {
             let read = Settings::read(node, &self.context());
@@ -293,20 +337,22 @@ impl<'a> Reader<'a> {
         Ok((std::mem::take(&mut self.model), settings))
     }
 
-    /// Bodies, joints, forces and probes must not share names: `pin.x` is one channel.
+    /// Bodies, joints, forces, probes, parts, FMUs, inputs and outputs must not share names: `pin.x` is one channel.
     fn check_names(&mut self) {
         let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
-        for section in ["body", "joint", "probe", "force"] {
+        // those of states, and inputs against outputs, are looked at with the rules for names in expressions
+        for section in ["body", "joint", "probe", "force", "include", "fmu", "input", "output"] {
             let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
             for entry in entries {
-                if let Some((first, span)) = seen.insert(&entry.name, (section, entry.span)) {
-                    let message =
-                        format!("{} is the name of a {first} and of a {section}", suggest::quoted(&entry.name));
+                let before = seen.insert(&entry.name, (section, entry.span));
+                if let Some((first, span)) = before.filter(|(first, _)| (*first, section) != ("input", "output")) {
+                    let [first, second] = [first, section].map(with_article);
+                    let message = format!("{} is the name of {first} and of {second}", suggest::quoted(&entry.name));
                     self.problems.push(
                         Diagnostic::error(message)
                             .at(entry.span)
-                            .label(format!("a {section}"))
-                            .also(span, format!("a {first}"))
+                            .label(second)
+                            .also(span, first)
                             .help("give one of them another name: their channels use it"),
                     );
                 }
@@ -346,6 +392,7 @@ impl<'a> Reader<'a> {
                 self.problems.push(Diagnostic::error(message).at(entry.span).help(help));
                 continue;
             }
+            self.enter(entry.span);
             let result = one(self, &entry.name, &entry.node, entry.span);
             self.problems.take(result);
         }

@@ -13,13 +13,14 @@ impl<'a> Reader<'a> {
         if named.name == "ground" {
             return Ok(None);
         }
-        let names = || self.model.bodies.iter().map(|b| b.name.as_str());
+        let names = || self.model.bodies.iter().map(|b| b.name.as_str()).chain(self.frames.marker_names());
         let known = self.body_names.get(named.name).copied().map(Some);
+        let known = known.or_else(|| self.marker(named.name).map(|end| end.body));
         known.ok_or_else(|| named.unknown("body", of, names().chain(["ground"]).collect::<Vec<_>>()))
     }
 
     /// A place in the world at the start, seen from a body.
-    pub(super) fn attach(&self, body: Option<usize>, point: Vec3, axes: Mat3) -> End {
+    pub(super) fn attach_world(&self, body: Option<usize>, point: Vec3, axes: Mat3) -> End {
         let on = match body {
             None => Attachment::new(point, axes),
             Some(b) => {
@@ -55,19 +56,44 @@ impl<'a> Reader<'a> {
             let message = format!("{} joins `{}` with itself", v.what(), names[0].name);
             return Err(v.error_at("between", message).help("name two different bodies").into());
         }
-        Ok([found[0].flatten(), found[1].flatten()])
+        let bodies = [found[0].flatten(), found[1].flatten()];
+        if bodies[0] == bodies[1] {
+            let body = bodies[0].map_or("the ground", |b| self.model.bodies[b].name.as_str());
+            let message = format!("{} joins two markers on {body}", v.what());
+            return Err(v.error_at("between", message).help("name markers on two different bodies").into());
+        }
+        Ok(bodies)
     }
 
     /// The place of a force on one body, or of a probe.
     pub(super) fn one_end(&self, v: &Values) -> Result<End, Diagnostics> {
         v.at_most_one(&["at", "on"])?;
         let body = self.body(v.name("body"), v.what())?;
-        if let Some(point) = v.optional_vector("on") {
-            return Ok(End { body, on: Attachment::new(point, Mat3::IDENTITY) });
+        if let Some(end) = self.marked_end(v)? {
+            return Ok(end);
         }
-        match (v.optional_vector("at"), body) {
-            (Some(point), _) => Ok(self.attach(body, point, Mat3::IDENTITY)),
-            (None, _) => Ok(End { body, on: self.middle(body) }),
+        if let Some(point) = v.optional_vector("on") {
+            return Ok(self.on_body(body, point, Mat3::IDENTITY));
+        }
+        match v.optional_vector("at") {
+            Some(point) => Ok(self.attach(body, point, Mat3::IDENTITY)),
+            None => Ok(self.middle_end(body)),
+        }
+    }
+
+    /// A place in a body's own frame; that of the ground is the part's.
+    pub(super) fn on_body(&self, body: Option<usize>, point: Vec3, axes: Mat3) -> End {
+        match self.is_ground(body) {
+            true => self.attach(body, point, axes),
+            false => End { body, on: Attachment::new(point, axes) },
+        }
+    }
+
+    /// The centre of mass of a body, or the origin of the part's ground.
+    pub(super) fn middle_end(&self, body: Option<usize>) -> End {
+        match body {
+            None => self.ground_end(),
+            _ => End { body, on: self.middle(body) },
         }
     }
 
@@ -85,6 +111,7 @@ impl<'a> Reader<'a> {
         let frame = |k: usize| -> Result<Mat3, Diagnostics> {
             match axes {
                 Axes::Shafts => self.shaft(v, bodies, k),
+                Axes::Road => Ok(self.road_or_wheel(v, k)),
                 Axes::Facing => Ok(self.facing(v.optional_vector("normal"))),
                 Axes::Rolling if k == 0 || self.plane => Ok(self.facing(v.optional_vector("normal"))),
                 Axes::Rolling => Ok(self.facing(axis("axis", 1))),
@@ -97,7 +124,7 @@ impl<'a> Reader<'a> {
                 _ => {
                     let z = axis("axis", k).unwrap_or(Vec3::Z);
                     let x = match axis("axis2", k) {
-                        None => z.any_perpendicular(),
+                        None => self.across(z, axes == Axes::Turning),
                         Some(x) => (x - z * x.dot(z)).normalized().ok_or_else(|| {
                             v.error_at("axis2", format!("`axis` and `axis2` of {what} are parallel"))
                                 .help("`axis2` must point another way")
@@ -107,11 +134,13 @@ impl<'a> Reader<'a> {
                 }
             }
         };
+        let told = ["axis", "axis2", "normal"].iter().any(|key| v.has(key));
+        let given = if told { Some([frame(0)?, frame(1)?]) } else { None };
+        if let Some(ends) = self.marked_ends(v, bodies, axes, two_points, given)? {
+            return Ok(ends);
+        }
         if let Some(on) = v.optional_points("on") {
-            return Ok([
-                End { body: bodies[0], on: Attachment::new(on[0], frame(0)?) },
-                End { body: bodies[1], on: Attachment::new(on[1], frame(1)?) },
-            ]);
+            return Ok([self.on_body(bodies[0], on[0], frame(0)?), self.on_body(bodies[1], on[1], frame(1)?)]);
         }
         let points = match v.optional_points("at") {
             Some(at) => at,
@@ -134,7 +163,7 @@ impl<'a> Reader<'a> {
         }
         let place = |k: usize| -> Result<End, Diagnostics> {
             let mut end = self.attach(bodies[k], points[k.min(points.len() - 1)], frame(k)?);
-            if self.plane && axes == Axes::Turning {
+            if self.plane && axes == Axes::Turning && !self.is_ground(bodies[k]) {
                 end.on.axes = Mat3::IDENTITY; // the angle of the joint is that between the bodies
             }
             Ok(end)
@@ -153,10 +182,27 @@ impl<'a> Reader<'a> {
         Mat3::from_columns(x, z.cross(x), z)
     }
 
+    /// The axes of a road (z is `normal`, x that of the world or body, levelled), or those of a wheel (z is `axis`); in the
+    /// plane y of both is `normal`.
+    pub(super) fn road_or_wheel(&self, v: &Values, k: usize) -> Mat3 {
+        let normal = v.optional_vector("normal");
+        if self.plane {
+            return self.facing(normal);
+        }
+        if k == 1 {
+            return self.facing(Some(v.optional_points("axis").map_or(Vec3::Y, |a| a[0])));
+        }
+        let z = normal.unwrap_or(Vec3::Z);
+        let level = |x: Vec3| (x - z * x.dot(z)).normalized().filter(|_| x.dot(z).abs() < 0.9);
+        let x = level(Vec3::X).or_else(|| level(Vec3::Y)).unwrap_or_else(|| z.any_perpendicular());
+        Mat3::from_columns(x, z.cross(x), z)
+    }
+
     /// The frame of one of two shafts that meet: in the world, or with `on` in the body's frame.
     fn shaft(&self, v: &Values, bodies: [Option<usize>; 2], k: usize) -> Result<Mat3, Diagnostics> {
         let place = |k: usize| match bodies[k] {
-            Some(b) if v.has("on") => self.pose(b).1,
+            // in the part's axes
+            Some(b) if v.has("on") && !self.is_ground(bodies[k]) => self.axes_here().transpose() * self.pose(b).1,
             _ => Mat3::IDENTITY,
         };
         let given = |key: &str, k: usize| v.optional_points(key).map(|a| a[k.min(a.len() - 1)]);

@@ -59,7 +59,8 @@ impl<'a> Reader<'a> {
         if let Some(k) = (inputs..inputs + signals.len()).rev().find(|k| rate.uses(1 + k)) {
             return Ok(k - inputs);
         }
-        let bends = rate.state_bends().map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
+        let bends =
+            rate.state_bends(1 + inputs).map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
         let of = Place::State(state);
         signals.push(Signal { of, value: rate.clone(), bends, sensors: Vec::new(), states: Vec::new() });
         Ok(signals.len() - 1)
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
             parameters::in_place(fault, node, &what.to_string())
         })?;
         let bends = value
-            .state_bends()
+            .state_bends(self.variables.len())
             .map_err(|why| unfollowed(&why, Diagnostic::error("").at(node.span), &what.to_string()))?;
         let mut signals = self.signals.borrow_mut();
         signals.push(Signal { of: self.law_of.get(), value, bends, sensors, states });
@@ -182,6 +183,12 @@ impl<'a> Reader<'a> {
                 let message = format!("an algebraic loop: {}", chain.join(" → "));
                 let help = "an output that depends on itself has no value; put a [state] in between";
                 return Err(Diagnostic::error(message).at(node.span).label("comes back to itself").help(help).into());
+            }
+            if self.sees_otherwise() && output.get("value").and_then(Node::as_str).is_some_and(|t| t.contains('.')) {
+                let message =
+                    format!("{} uses output {}, which is recorded in the world", chain[0], suggest::quoted(name));
+                let help = "laws of a part that is placed or mirrored see its own coordinates: write the expression into the law";
+                return Err(Diagnostic::error(message).at(node.span).also(output.span, "the output").help(help).into());
             }
             for filter in ["lag", "derivative", "integral"] {
                 if let Some(key) = output.get(filter) {
@@ -293,7 +300,8 @@ impl<'a> Reader<'a> {
         let Some(end) = probe.map(|p| p.end).or(body.map(|b| End { body: Some(b), on: Attachment::CENTRE })) else {
             return out;
         };
-        let from = End { body: probe.and_then(|p| p.relative_to), on: Attachment::CENTRE };
+        let seen_from = probe.and_then(|p| p.relative_to);
+        let from = seen_from.map_or(self.ground_end(), |b| End { body: Some(b), on: Attachment::CENTRE });
         for (i, axis) in ["x", "y", "z"].into_iter().enumerate().take(self.model.space.dimension()) {
             let along = |rate| Sensor { sense: Sense::Along(i), rate, ends: [from, end] };
             out.push((axis.to_string(), along(false)));

@@ -9,7 +9,9 @@ use crate::surface::Surface;
 impl<'a> Reader<'a> {
     pub(super) fn read_table(&mut self, name: &'a str, node: &'a Node, span: Span) -> Result<(), Diagnostics> {
         let what = format!("table {}", suggest::quoted(name));
-        if is_function(name) || !expression::is_name(name) {
+        // those of parts have dots
+        let own = if span.source == 0 { name } else { name.rsplit('.').next().unwrap_or_default() };
+        if is_function(name) || !expression::is_name(own) {
             let problem = Diagnostic::error(format!("a table cannot be named {}", suggest::quoted(name))).at(span);
             let label =
                 if is_function(name) { "this is a function of expressions" } else { "expressions could not call it" };

@@ -11,7 +11,7 @@ impl<'a> Reader<'a> {
     pub(super) fn read_visual(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
         let values = self.fields(node, &format!("visual {}", suggest::quoted(name)), &[VISUAL])?;
         let what = values.what();
-        let kinds = ["mesh", "box", "sphere", "ellipsoid", "cylinder", "capsule"];
+        let kinds = ["mesh", "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone"];
         values.at_most_one(&kinds)?;
         let Some(b) = self.body(values.name("body"), what)? else {
             let message = format!("{what} is on the ground, which is not drawn");
@@ -31,6 +31,7 @@ impl<'a> Reader<'a> {
             Some(("sphere", table)) => Mesh::ellipsoid(Vec3::new(1.0, 1.0, 1.0) * table.number("radius")),
             Some(("ellipsoid", table)) => Mesh::ellipsoid(positive(table, "radii", table.vector("radii"))?),
             Some(("cylinder", table)) => Mesh::cylinder(table.number("radius"), table.number("length")),
+            Some(("cone", table)) => Mesh::cone(table.number("radius"), table.number("length")),
             Some((_, table)) => Mesh::capsule(table.number("radius"), table.number("length")),
         };
         let turn = match values.node("orientation") {
@@ -43,7 +44,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The triangles of a mesh in a file, scaled.
-    fn mesh_file(&self, table: &Values, what: &str) -> Result<Mesh, Diagnostics> {
+    pub(super) fn mesh_file(&self, table: &Values, what: &str) -> Result<Mesh, Diagnostics> {
         let Some(folder) = self.folder else {
             let help = "save the model as a file: meshes lie in its folder";
             return Err(table.error_at("file", "a model that is no file has no meshes").help(help).into());

@@ -113,7 +113,7 @@ pub struct Recursion {
 }
 
 /// What drives the accelerations.
-struct Drive<'a> {
+struct AccelerationSource<'a> {
     q: &'a [f64],
     centres: &'a [Quat],
     v: Option<&'a [f64]>,
@@ -141,7 +141,7 @@ impl Relative {
             return done;
         }
         let gravity = self.cartesian.model.gravity;
-        let drive = Drive { q: &at.q, centres: &at.charts.centres, v: Some(&at.v), tau: None, gravity };
+        let drive = AccelerationSource { q: &at.q, centres: &at.charts.centres, v: Some(&at.v), tau: None, gravity };
         self.aba(&drive, &mut t.recursion, &mut at.vdot)
     }
 
@@ -151,7 +151,7 @@ impl Relative {
         tau.clear();
         tau.extend_from_slice(x);
         let (q, centres) = (std::mem::take(&mut t.q), std::mem::take(&mut t.centres));
-        let drive = Drive { q: &q, centres: &centres, v: None, tau: Some(&tau), gravity: Vec3::ZERO };
+        let drive = AccelerationSource { q: &q, centres: &centres, v: None, tau: Some(&tau), gravity: Vec3::ZERO };
         let done = self.aba(&drive, &mut t.recursion, x);
         for node in self.tree.nodes.iter().filter(|n| n.is_cartesian && !n.is_geared()) {
             x[node.columns.clone()].copy_from_slice(&tau[node.columns.clone()]);
@@ -162,7 +162,7 @@ impl Relative {
     }
 
     /// Accelerations by the three passes.
-    fn aba(&self, drive: &Drive, m: &mut Recursion, out: &mut [f64]) -> Result<(), usize> {
+    fn aba(&self, drive: &AccelerationSource, m: &mut Recursion, out: &mut [f64]) -> Result<(), usize> {
         let n = self.links.links.len();
         if m.bodies.len() != n {
             m.bodies = vec![LinkState::default(); n];
@@ -179,7 +179,7 @@ impl Relative {
     }
 
     /// First pass, outwards: rotations, angular velocities, and accelerations at v̇ = 0.
-    fn aba_kinematics(&self, drive: &Drive, m: &mut Recursion) {
+    fn aba_kinematics(&self, drive: &AccelerationSource, m: &mut Recursion) {
         let (start, ground) = (LinkState { r: Mat3::IDENTITY, ..LinkState::default() }, NONE);
         for i in 0..self.links.links.len() {
             let link = &self.links.links[i];
@@ -212,7 +212,7 @@ impl Relative {
         f: Mat3,
         l: Vec3,
         w: Vec3,
-        drive: &Drive,
+        drive: &AccelerationSource,
         body: &mut LinkState,
         s: &mut [Twist],
     ) {
@@ -267,7 +267,7 @@ impl Relative {
     }
 
     /// Second pass, from the leaves to the ground: articulated inertias and loads. The error is the block without inertia.
-    fn aba_backward(&self, drive: &Drive, m: &mut Recursion) -> Result<(), usize> {
+    fn aba_backward(&self, drive: &AccelerationSource, m: &mut Recursion) -> Result<(), usize> {
         m.stores.fill(Articulated::default());
         // what the next link leaves to this one
         let mut pending = Articulated::default();

@@ -74,7 +74,7 @@ impl<'a> ByMotion<'a> {
 
 /// The motion before a step of a joint, at the joint.
 #[derive(Clone, Copy)]
-struct Before {
+struct MotionBefore {
     twist: Twist,
     linear: Twist,
     bias: Twist,
@@ -327,7 +327,14 @@ impl Relative {
     }
 
     /// How the Cartesian rows change with coordinate `j` of tree body `i`, into `s.rows`.
-    fn change_rows(&self, of: &ByMotion, (i, j): (usize, usize), before: &Before, t: &TreeSpace, s: &mut Columns) {
+    fn change_rows(
+        &self,
+        of: &ByMotion,
+        (i, j): (usize, usize),
+        before: &MotionBefore,
+        t: &TreeSpace,
+        s: &mut Columns,
+    ) {
         let node = &self.tree.nodes[i];
         s.rows.fill(0.0);
         for d in i..node.end as usize {
@@ -360,7 +367,14 @@ impl Relative {
     }
 
     /// How displacement, velocity and acceleration of body `d` change with the coordinate `k` of tree body `i`.
-    fn change(&self, of: &ByMotion, t: &TreeSpace, (i, d): (usize, usize), k: usize, before: &Before) -> [Twist; 3] {
+    fn change(
+        &self,
+        of: &ByMotion,
+        t: &TreeSpace,
+        (i, d): (usize, usize),
+        k: usize,
+        before: &MotionBefore,
+    ) -> [Twist; 3] {
         let (depends, slope) = (of.depends, of.slope);
         let reach = t.p[d] - t.joint[i];
         let s = t.s[k].at(reach);
@@ -434,7 +448,7 @@ struct StepsOf {
     /// The first coordinate of the present step, and the first after it.
     first: usize,
     next: usize,
-    before: Option<Before>,
+    before: Option<MotionBefore>,
 }
 
 impl StepsOf {
@@ -443,30 +457,35 @@ impl StepsOf {
     }
 
     /// The motion before the step of coordinate `k`; coordinates are asked for in their order.
-    fn at(&mut self, r: &Relative, k: usize, at: &Point, t: &TreeSpace) -> Before {
+    fn at(&mut self, r: &Relative, k: usize, at: &Point, t: &TreeSpace) -> MotionBefore {
         let node = &r.tree.nodes[self.node];
         if node.is_cartesian {
-            return Before { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, step: Twist::ZERO };
+            return MotionBefore { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, step: Twist::ZERO };
         }
         if k >= self.next || self.before.is_none() {
             let before = match self.before {
                 None => {
                     let carried = |of: &[Twist]| r.tree.carried(node, of, &t.p, t.joint[self.node]);
                     let [twist, linear, bias] = [&t.twist, &t.linear, &t.bias].map(|f| carried(f));
-                    Before { twist, linear, bias, step: Twist::ZERO }
+                    MotionBefore { twist, linear, bias, step: Twist::ZERO }
                 }
                 Some(b) => {
                     let linear = (self.first..self.next).fold(b.linear, |x, j| x.plus(at.vdot[j], t.s[j]));
                     let bias = b.bias.plus(1.0, b.twist.cross(b.step));
-                    Before { twist: b.twist.plus(1.0, b.step), linear, bias, step: Twist::ZERO }
+                    MotionBefore { twist: b.twist.plus(1.0, b.step), linear, bias, step: Twist::ZERO }
                 }
             };
             self.first = self.next;
             self.next += r.tree.steps[self.step].width();
             self.step += 1;
             let step = (self.first..self.next).fold(Twist::ZERO, |x, j| x.plus(at.v[j], t.s[j]));
-            self.before = Some(Before { step, ..before });
+            self.before = Some(MotionBefore { step, ..before });
         }
-        self.before.unwrap_or(Before { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, step: Twist::ZERO })
+        self.before.unwrap_or(MotionBefore {
+            twist: Twist::ZERO,
+            linear: Twist::ZERO,
+            bias: Twist::ZERO,
+            step: Twist::ZERO,
+        })
     }
 }

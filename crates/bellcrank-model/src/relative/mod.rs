@@ -301,6 +301,12 @@ impl Dynamics for Relative {
 
         self.cartesian.energy(&t.point, &mut t.cartesian)
     }
+
+    fn power(&self, at: &Point, w: &mut Workspace) -> f64 {
+        let t = space(w);
+        self.fill(at, t);
+        self.cartesian.power(&t.point, &mut t.cartesian)
+    }
 }
 
 impl MatrixHints for Relative {

@@ -208,7 +208,7 @@ impl Look<'_> {
         let (lin, ang) = match end.and_then(|end| end.body) {
             None => (load.lin, load.ang),
             Some(b) => {
-                let r = self.system.look(&self.middle(b), self.w, &self.at.v).r;
+                let r = self.system.frame(&place(&self.middle(b)), &realized(self.w), None).r;
                 (r.transpose_times(load.lin), r.transpose_times(load.ang))
             }
         };

@@ -167,6 +167,7 @@ impl System {
         self.gradients.holonomic &= holonomic;
         let rheonomic = equations.iter().any(|e| e.rheonomic());
         let plain = self.plain_of(&equations, &ends);
+        let plainly_biased = !rheonomic && self.is_plainly_biased(&plain, &ends);
         let (m, k) = (self.layout.m(), self.layout.m_rates());
         let places = order.iter().filter_map(|&k| ends.get(k as usize));
         for end in places.filter(|end| end.body != GROUND) {
@@ -189,6 +190,7 @@ impl System {
             holonomic,
             straight,
             rheonomic,
+            plainly_biased,
             angle,
         });
     }

@@ -4,6 +4,9 @@ use super::derivatives::At;
 use super::*;
 use bellcrank_math::Vec3;
 
+/// Bodies of so few coordinates need no room for many.
+pub(super) const FEW: usize = 6;
+
 /// The most coordinates of a body with a constraint within it.
 const INTERNAL_WIDTH: usize = 6;
 
@@ -171,28 +174,44 @@ impl System {
         if !k.has(i, j) && d.is_none() {
             return;
         }
+        match self.width(ends[i].body).max(self.width(ends[j].body)) {
+            ..=FEW => self.add_pair_within::<FEW>(c, ends, (i, j), k, d, w, out),
+            _ => self.add_pair_within::<MAX_WIDTH>(c, ends, (i, j), k, d, w, out),
+        }
+    }
+
+    /// The same for bodies of at most `MOST` coordinates.
+    fn add_pair_within<const MOST: usize>(
+        &self,
+        c: f64,
+        ends: &[SystemEnd],
+        (i, j): (usize, usize),
+        k: &Stiffness,
+        d: Option<(&Stiffness, &[f64])>,
+        w: &Realized,
+        out: &mut [f64],
+    ) {
         let (bi, bj) = (ends[i].body as usize, ends[j].body as usize);
         let range = self.layout.bodies[bj].clone();
         let width = range.len();
-        let mut rows = [[0.0; MAX_WIDTH]; 6];
-        for (r, row) in rows.iter_mut().enumerate() {
-            each!(&self.bodies[bj], body => {
-                if let Some(form) = k.row(i, j, r) {
-                    body.pull(&w.bodies[bj], &ends[j].on, form, 1.0, &mut row[..width]);
-                }
-                if let Some((d, v)) = d && let Some(form) = d.row(i, j, r) {
-                    let v = &v[range.clone()];
-                    body.twist_stiffness(&w.bodies[bj], &ends[j].on, v, form, 1.0, &mut row[..width]);
-                }
-            });
-        }
+        let loads = each!(&self.bodies[bi], body => body.loads());
+        let mut rows = [[0.0; MOST]; 6];
+        each!(&self.bodies[bj], body => for &r in loads {
+            let row = &mut rows[r][..width];
+            if let Some(form) = k.row(i, j, r) {
+                body.pull(&w.bodies[bj], &ends[j].on, form, 1.0, row);
+            }
+            if let Some((d, v)) = d && let Some(form) = d.row(i, j, r) {
+                body.twist_stiffness(&w.bodies[bj], &ends[j].on, &v[range.clone()], form, 1.0, row);
+            }
+        });
         let height = self.layout.bodies[bi].len();
-        for col in 0..width {
+        each!(&self.bodies[bi], body => for col in 0..width {
             let column = |from: usize| Vec3([rows[from][col], rows[from + 1][col], rows[from + 2][col]]);
-            let mut pulled = [0.0; MAX_WIDTH];
-            self.pull(&ends[i], w, Covector::new(column(0), column(3)), c, &mut pulled[..height]);
+            let mut pulled = [0.0; MOST];
+            body.pull(&w.bodies[bi], &ends[i].on, Covector::new(column(0), column(3)), c, &mut pulled[..height]);
             (0..height).for_each(|row| out[row * width + col] += pulled[row]);
-        }
+        });
     }
 
     /// out += c (G v + g_t) for one constraint.

@@ -1,5 +1,6 @@
 //! The derivatives of the pieces, block by block: which blocks there are, and their values in the same order.
 
+use super::constraints::FEW;
 use super::*;
 use crate::forces::StateSlopes;
 use bellcrank_math::{Vec3, rotation};
@@ -30,9 +31,21 @@ impl RowKind {
 }
 
 /// Adds a matrix that is computed column by column to a block by rows.
-fn add_by_columns(block: &mut [f64], rows: usize, columns: usize, mut column: impl FnMut(usize, &mut [f64])) {
+fn add_by_columns(block: &mut [f64], rows: usize, columns: usize, column: impl FnMut(usize, &mut [f64])) {
+    match rows {
+        ..=FEW => add_columns_within::<FEW>(block, rows, columns, column),
+        _ => add_columns_within::<MAX_WIDTH>(block, rows, columns, column),
+    }
+}
+
+fn add_columns_within<const MOST: usize>(
+    block: &mut [f64],
+    rows: usize,
+    columns: usize,
+    mut column: impl FnMut(usize, &mut [f64]),
+) {
     for j in 0..columns {
-        let mut x = [0.0; MAX_WIDTH];
+        let mut x = [0.0; MOST];
         column(j, &mut x[..rows]);
         (0..rows).for_each(|i| block[i * columns + j] += x[i]);
     }
@@ -161,8 +174,8 @@ impl System {
             (GtMu, Unknown::Mu) => self.emit_transposed(c, false, at.w, out),
             (GtLambda, Unknown::Lambda) => self.emit_transposed(c, true, at.w, out),
             (MinvGtMu, Unknown::Mu) => self.projection_by_mu(c, at, out),
-            (Force, Unknown::Q) => self.force_by_q(c, at, out),
-            (Force, Unknown::V) => self.force_by_v(c, at, out),
+            (Force, Unknown::Q) => self.add_force_derivatives(Some(c), None, at, out),
+            (Force, Unknown::V) => self.add_force_derivatives(None, Some(c), at, out),
             (Force, Unknown::Lambda) => self.sliding_pairs().for_each(|(body, _, f, i)| {
                 let frames = self.frames(&f.ends, at.w, Some(&at.point.v));
                 let load = f.force.load_by_multiplier(&self.seen(f, at.point, &frames, at.w))[i];
@@ -349,58 +362,67 @@ impl System {
         }
     }
 
-    /// ∂f/∂v: inner forces of the bodies, then damped forces.
-    fn force_by_v(&self, c: f64, at: &At, out: &mut Targets) {
+    /// ∂f/∂q and ∂f/∂v as far as they are asked for, in one pass over the forces: c_q ∂f/∂q, then c_v ∂f/∂v, whose blocks follow.
+    ///
+    /// By q: inner forces and weights of bodies that vary, then the forces of the catalog. By v: inner forces of the bodies, then
+    /// damped forces.
+    pub(super) fn add_force_derivatives(&self, by_q: Option<f64>, by_v: Option<f64>, at: &At, out: &mut Targets) {
         let (v, w) = (&at.point.v, at.w);
-        for b in self.with_inner() {
-            let range = self.layout.bodies[b].clone();
-            let block = out.block(range.len(), range.len());
-            each!(&self.bodies[b], body => body.add_inner_damping(&w.bodies[b], c, &v[range], block));
-        }
-        let (mut k, mut d) = (Stiffness::default(), Stiffness::default());
-        for f in self.forces.iter().filter(|f| f.force.damped()) {
-            let frames = self.frames(&f.ends, w, Some(v));
-            k.clear();
-            d.clear();
-            f.force.stiffness(&self.seen(f, at.point, &frames, w), &mut k, &mut d);
-            for (i, j) in pairs(&f.ends) {
-                let block = out.block(self.width(f.ends[i].body), self.width(f.ends[j].body));
-                self.add_pair(c, &f.ends, (i, j), &d, None, w, block);
+        if let Some(c) = by_q {
+            for b in self.varying() {
+                let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+                let block = out.block(range.len(), range.len());
+                each!(&self.bodies[b], body => {
+                    body.add_inner_stiffness(frame, c, &v[range], block);
+                    body.weight_stiffness(frame, self.model.gravity, c, block);
+                });
             }
         }
-    }
-
-    /// ∂f/∂q: inner forces and weights of bodies that vary, then the forces of the catalog.
-    fn force_by_q(&self, c: f64, at: &At, out: &mut Targets) {
-        let (v, w) = (&at.point.v, at.w);
-        for b in self.varying() {
-            let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
-            let block = out.block(range.len(), range.len());
-            each!(&self.bodies[b], body => {
-                body.add_inner_stiffness(frame, c, &v[range], block);
-                body.weight_stiffness(frame, self.model.gravity, c, block);
-            });
+        let mut place_q = out.mark();
+        if let Some(c) = by_v {
+            if by_q.is_some() {
+                out.back_to(place_q + self.forces.iter().map(|f| pairs(&f.ends).count()).sum::<usize>());
+            }
+            for b in self.with_inner() {
+                let range = self.layout.bodies[b].clone();
+                let block = out.block(range.len(), range.len());
+                each!(&self.bodies[b], body => body.add_inner_damping(&w.bodies[b], c, &v[range], block));
+            }
         }
+        let mut place_v = out.mark();
         let (mut k, mut d) = (Stiffness::default(), Stiffness::default());
-        for f in &self.forces {
+        for f in self.forces.iter().filter(|f| by_q.is_some() || f.force.damped()) {
             let frames = self.frames(&f.ends, w, Some(v));
             let seen = self.seen(f, at.point, &frames, w);
             k.clear();
             d.clear();
             f.force.stiffness(&seen, &mut k, &mut d);
-            let mut loads = [Covector::default(); MAX_ENDS];
-            f.force.load(&seen, &mut loads[..f.ends.len()]);
-            for (i, j) in pairs(&f.ends) {
-                let block = out.block(self.width(f.ends[i].body), self.width(f.ends[j].body));
-                self.add_pair(c, &f.ends, (i, j), &k, Some((&d, v)), w, block);
-                if i == j {
-                    let b = f.ends[i].body as usize;
-                    each!(&self.bodies[b], body => {
-                        body.load_stiffness(&w.bodies[b], &f.ends[i].on, loads[i], c, block)
-                    });
+            if let Some(c) = by_q {
+                out.back_to(place_q);
+                let mut loads = [Covector::default(); MAX_ENDS];
+                f.force.load(&seen, &mut loads[..f.ends.len()]);
+                for (i, j) in pairs(&f.ends) {
+                    let block = out.block(self.width(f.ends[i].body), self.width(f.ends[j].body));
+                    self.add_pair(c, &f.ends, (i, j), &k, Some((&d, v)), w, block);
+                    if i == j {
+                        let b = f.ends[i].body as usize;
+                        each!(&self.bodies[b], body => {
+                            body.load_stiffness(&w.bodies[b], &f.ends[i].on, loads[i], c, block)
+                        });
+                    }
                 }
+                place_q = out.mark();
+            }
+            if let Some(c) = by_v.filter(|_| f.force.damped()) {
+                out.back_to(place_v);
+                for (i, j) in pairs(&f.ends) {
+                    let block = out.block(self.width(f.ends[i].body), self.width(f.ends[j].body));
+                    self.add_pair(c, &f.ends, (i, j), &d, None, w, block);
+                }
+                place_v = out.mark();
             }
         }
+        out.back_to(if by_v.is_some() { place_v } else { place_q });
     }
 
     /// ∂φ/∂unknown and ∂f/∂z.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::forces::{MAX_STATES, Seen};
-use crate::parallel::{add_scaled, each_block, set_each_block};
+use crate::parallel::{MIN_BLOCKS, add_scaled, set_each_block};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Vec3, rotation};
 
@@ -38,14 +38,18 @@ impl System {
             }
             Piece::Position if !self.tables.mixed => add_scaled(c, w.gap, out),
             Piece::Position => each_block(&self.layout.constraints, out, |k, out| self.add_position(c, k, at, w, out)),
+            Piece::Velocity if self.gradients.holonomic && self.constraints.len() < 2 * MIN_BLOCKS => {
+                self.add_velocities(c, at, w, out)
+            }
             Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
                 if !out.is_empty() {
                     self.add_velocity(c, k, at, w, out);
                 }
             }),
-            Piece::Acceleration => {
-                each_block(&self.layout.constraints, out, |k, out| self.add_acceleration(c, k, at, w, out))
-            }
+            Piece::Acceleration => each_block(&self.layout.constraints, out, |k, out| {
+                self.add_times(c, k, &at.vdot, w, out);
+                self.add_bias_of(c, k, at, w, out);
+            }),
             Piece::ZDot => add(c, &at.zdot, out),
             Piece::Flow => self.add_flow(c, at, w, out),
         }
@@ -180,25 +184,6 @@ impl System {
             first += e.rows();
         }
         add(c, &g[..first], out);
-    }
-
-    /// out += c g̈ of one constraint.
-    fn add_acceleration(&self, c: f64, k: usize, at: &Point, w: &Realized, out: &mut [f64]) {
-        let constraint = &self.constraints[k];
-        self.add_times(c, k, &at.vdot, w, out);
-        if let [Some(Plain::Coincide(_)), None, ..] = constraint.plain {
-            return add(c, &self.coincidence_bias(constraint, at, w).0, out);
-        }
-        self.add_time(c, constraint, at.t, &at.charts.inputs, 2, out);
-        let drift = self.drift(constraint, at, w, &at.v);
-        for (r, o) in out.iter_mut().enumerate() {
-            for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
-                let v = &at.v[self.layout.bodies[end.body as usize].clone()];
-                let mut row = [0.0; MAX_WIDTH];
-                self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, &mut row[..v.len()]);
-                *o += c * row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
-            }
-        }
     }
 
     /// The forces with states, each with its part of z.

@@ -1,7 +1,7 @@
 //! Poses, frames on bodies, and the charts of rotations.
 
 use super::*;
-use crate::parallel::{MIN_BLOCKS, add_scaled, each_block};
+use crate::parallel::{MIN_BLOCKS, add_scaled};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Quat, Vec3, rotation};
 
@@ -84,6 +84,9 @@ impl Geometry for System {
     }
 
     fn rates(&self, q: &[f64], v: &[f64], qdot: &mut [f64]) {
+        if self.flat() {
+            return team::fill([qdot], |range, [qdot]| qdot.copy_from_slice(&v[range]));
+        }
         each_block(&self.layout.bodies, qdot, |b, qdot| {
             let range = self.layout.bodies[b].clone();
             let (q, v) = (&q[range.clone()], &v[range]);

@@ -38,7 +38,12 @@ impl System {
     /// Whether anything can leave the range in which its equations are right.
     pub(super) fn is_limited(&self) -> bool {
         let bends = self.bodies.iter().any(|b| each!(b, b => b.deformable()).is_some());
-        bends || self.forces.iter().any(|f| f.force.is_limited())
+        bends || self.ranged().next().is_some() || self.forces.iter().any(|f| f.force.is_limited())
+    }
+
+    /// The constraints that follow curves.
+    fn ranged(&self) -> impl Iterator<Item = &Constraint> {
+        self.constraints.iter().filter(|c| c.equations.iter().any(|e| e.ranged()))
     }
 
     /// What is beyond the range in which its equations are right.
@@ -55,6 +60,14 @@ impl System {
             let (q, v) = (&at.q[range.clone()], &at.v[range.clone()]);
             add(self.name(Unknown::Q, b), Limit::Deflection, of.deflection(&q[rigid..]));
             add(self.name(Unknown::Q, b), Limit::Spin, of.swing(v) / of.lowest());
+        }
+        for c in self.ranged() {
+            let frames = self.frames(&c.ends, w, None);
+            let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: &[] };
+            let far = c.equations.iter().filter_map(|e| e.beyond(&seen)).fold(0.0, f64::max);
+            if let Some(joint) = c.joint {
+                add(format!("joint `{}`", self.model.joints[joint].name), Limit::Range, far);
+            }
         }
         for (f, entry) in self.forces.iter().zip(&self.model.forces) {
             if !f.force.is_limited() {

@@ -5,12 +5,13 @@
 //! | `compile.rs` | from a model to its equations |
 //! | `kinematics.rs`, `turns.rs` | poses, frames, charts; joint angles over many turns |
 //! | `constraints.rs`, `tables.rs` | joints: g, G and their derivatives; the fast paths of large models |
-//! | `equations.rs`, `derivatives.rs` | the pieces and their derivatives |
+//! | `equations.rs`, `bias.rs`, `derivatives.rs` | the pieces and their derivatives |
 //! | `signals.rs` | what forces and states compute from the state |
 //! | `start.rs`, `switching.rs` | the start; events |
 //! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs`, `limits.rs` | what can be seen of a point |
 
 mod balance;
+mod bias;
 pub mod channels;
 mod compile;
 mod constraints;
@@ -33,6 +34,7 @@ use crate::forces::Force;
 use crate::frames::*;
 use crate::joints::{Equation, Motion, Plain};
 use crate::model::Model;
+use crate::parallel::each_block;
 use crate::space::Space;
 use std::sync::Arc;
 use tables::{Gradients, PLAIN, Tables};
@@ -78,6 +80,8 @@ pub struct Constraint {
     holonomic: bool,
     straight: bool,
     rheonomic: bool,
+    /// Whether the bias of g̈ follows from the plain equations.
+    plainly_biased: bool,
     /// The first of its counted angles, or [`NO_ANGLE`].
     angle: u32,
 }
@@ -256,6 +260,10 @@ impl Dynamics for System {
         self.add_piece(c, piece, at, &w, scratch, out);
     }
 
+    fn add_bias(&self, c: f64, at: &mut Point, w: &mut Workspace, out: &mut [f64]) {
+        self.add_bias_to(c, at, &realized(w), out);
+    }
+
     fn set(&self, terms: &[(f64, Piece)], at: &Point, w: &mut Workspace, out: &mut [f64]) {
         self.refresh_signals(at, w);
         self.set_row_of_pieces(terms, at, w, out);
@@ -285,6 +293,28 @@ impl Dynamics for System {
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
         self.refresh_signals(at, w);
         self.energy_at(at, &realized(w))
+    }
+
+    fn power(&self, at: &Point, w: &mut Workspace) -> f64 {
+        self.refresh_signals(at, w);
+        self.power_at(at, &realized(w))
+    }
+
+    fn add_both_derivatives(
+        &self,
+        c: [f64; 2],
+        piece: Piece,
+        slopes: Slopes,
+        at: &Point,
+        w: &mut Workspace,
+        out: &mut Targets,
+    ) {
+        if piece != Piece::Force || !self.signals.list.is_empty() {
+            self.add_derivative(c[0], piece, Unknown::Q, slopes, at, w, out);
+            return self.add_derivative(c[1], piece, Unknown::V, slopes, at, w, out);
+        }
+        let at = derivatives::At { point: at, w: &realized(w) };
+        self.add_force_derivatives(Some(c[0]), Some(c[1]), &at, out);
     }
 }
 

@@ -13,14 +13,12 @@ impl System {
         let mut e = Energy::default();
         for (b, body) in self.bodies.iter().enumerate() {
             let v = &at.v[self.layout.bodies[b].clone()];
-            let mut momentum = [0.0; MAX_WIDTH];
             each!(body, body => {
-                body.add_mass_times(&w.bodies[b], 1.0, v, &mut momentum[..v.len()]);
+                e.kinetic += body.kinetic(&w.bodies[b], v);
                 e.stored += body.stored(&w.bodies[b]);
                 e.stored -= body.mass() * self.model.gravity.dot(body.centre_of_mass(&w.bodies[b]));
                 e.power -= body.dissipated(v);
             });
-            e.kinetic += 0.5 * momentum.iter().zip(v).map(|(p, v)| p * v).sum::<f64>();
         }
         for f in &self.forces {
             let frames = self.frames(&f.ends, w, Some(&at.v));
@@ -28,13 +26,34 @@ impl System {
             e.stored += f.force.stored(&seen);
             e.power += f.force.power(&seen);
         }
-        // a rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t
+        e.power += self.driving_power(at);
+        e
+    }
+
+    /// The power alone.
+    pub(super) fn power_at(&self, at: &Point, w: &Realized) -> f64 {
+        let mut power = 0.0;
+        for (body, range) in self.bodies.iter().zip(&self.layout.bodies) {
+            each!(body, body => if body.dissipates() {
+                power -= body.dissipated(&at.v[range.clone()]);
+            });
+        }
+        for f in self.forces.iter().filter(|f| f.force.has_power()) {
+            let frames = self.frames(&f.ends, w, Some(&at.v));
+            power += f.force.power(&self.seen(f, at, &frames, w));
+        }
+        power + self.driving_power(at)
+    }
+
+    /// A rheonomic constraint works: the reactions −Gᵀλ have the power λ·g_t.
+    fn driving_power(&self, at: &Point) -> f64 {
+        let mut power = 0.0;
         for (constraint, range) in self.constraints.iter().zip(&self.layout.constraints).filter(|(c, _)| c.rheonomic) {
             let mut g_t = [0.0; MAX_ROWS];
             self.add_time(1.0, constraint, at.t, &at.charts.inputs, 1, &mut g_t[..constraint.rows]);
-            e.power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
+            power += g_t.iter().zip(&at.lambda[range.clone()]).map(|(g, l)| g * l).sum::<f64>();
         }
-        e
+        power
     }
 }
 

@@ -58,9 +58,17 @@ impl System {
 
     /// The acceleration and the angular acceleration of a frame: B v̇ + ∂(B v)/∂q v.
     pub fn twist_rate(&self, end: &crate::model::End, at: &Point, w: &Workspace) -> (Vec3, Vec3) {
-        let by_velocity = self.look(end, w, &at.vdot);
-        let (a, alpha) = self.twist_change(end, w, &at.v, &at.v);
-        (by_velocity.v + a, by_velocity.w + alpha)
+        let (end, w) = (place(end), realized(w));
+        if end.body == GROUND {
+            return (Vec3::ZERO, Vec3::ZERO);
+        }
+        let b = end.body as usize;
+        let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+        each!(&self.bodies[b], body => {
+            let v = &at.v[range.clone()];
+            let (a, alpha) = body.twist(frame, &end.on, &at.vdot[range]);
+            (a + body.point_bias(frame, &end.on, v), alpha + body.turn_bias(frame, &end.on, v))
+        })
     }
 
     /// How the twist of a frame changes with a displacement δ, the velocities being what they are: ∂(B v)/∂q δ.

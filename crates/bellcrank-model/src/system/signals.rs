@@ -11,6 +11,7 @@ use super::*;
 use crate::file::Jet;
 use crate::file::expression::{Bends, Branches};
 use crate::forces::MAX_STATES;
+use crate::frames::angle_of;
 use crate::model::{Sense, Sensor};
 use crate::subject::Place;
 use bellcrank_math::Vec3;
@@ -61,7 +62,7 @@ struct Sensed {
 }
 
 /// What all sensors of a signal show, and ∂f/∂ of these and of the states.
-struct Slopes {
+struct SensorSlopes {
     sensed: [Sensed; MOST_SENSED],
     slopes: [f64; MOST_SENSED],
 }
@@ -70,6 +71,11 @@ impl PlacedSignal {
     /// The bodies whose coordinates or velocities it depends on.
     fn bodies(&self, wrt: Unknown) -> &[u32] {
         if wrt == Unknown::V { &self.fast } else { &self.bodies }
+    }
+
+    /// What it is computed by; its first variables are time and inputs.
+    pub fn value(&self) -> &crate::file::Expression {
+        &self.value
     }
 
     /// Its branches in a mode.
@@ -131,12 +137,17 @@ impl System {
 
     fn sense(&self, s: &PlacedSensor, at: &Point, w: &Realized, slopes: bool) -> Sensed {
         let ends = s.ends.map(|e| self.frame(&e, w, Some(&at.v)));
-        let form = |i: usize| [Covector::default(), Covector::new(Vec3::ZERO, Vec3::unit(i))];
+        let form = |axis: Vec3| [Covector::default(), Covector::new(Vec3::ZERO, axis)];
         match s.sensor.sense {
-            Sense::Spin(axis) => Sensed { value: ends[1].w[axis], by_twist: form(axis), ..Sensed::default() },
+            // the first end is the ground, which may have axes of its own
+            Sense::Spin(axis) => {
+                let axis = ends[0].axis(axis);
+                Sensed { value: axis.dot(ends[1].w), by_twist: form(axis), ..Sensed::default() }
+            }
             Sense::Angle => {
                 let coordinate = self.plane_angle(s.ends[1].body as usize).map_or(f64::NAN, |k| at.q[k]);
-                Sensed { value: coordinate, by_displacement: form(2), ..Sensed::default() }
+                let value = coordinate - angle_of(&ends[0].r);
+                Sensed { value, by_displacement: form(Vec3::Z), ..Sensed::default() }
             }
             Sense::Joint(..) | Sense::Along(_) => {
                 let seen = Frames { t: at.t, ends: &ends, near: Self::near(s.angle, w) };
@@ -197,8 +208,8 @@ impl System {
         PlacedSignal::branches(mode.unwrap_or(BY_VALUE))
     }
 
-    fn signal_slopes(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> Slopes {
-        let mut out = Slopes { sensed: [Sensed::default(); MOST_SENSED], slopes: [0.0; MOST_SENSED] };
+    fn signal_slopes(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> SensorSlopes {
+        let mut out = SensorSlopes { sensed: [Sensed::default(); MOST_SENSED], slopes: [0.0; MOST_SENSED] };
         for (sensed, sensor) in out.sensed.iter_mut().zip(&s.sensors) {
             *sensed = self.sense(sensor, at, w, true);
         }
@@ -221,7 +232,7 @@ impl System {
         &self,
         c: f64,
         s: &PlacedSignal,
-        known: &Slopes,
+        known: &SensorSlopes,
         wrt: Unknown,
         body: u32,
         at: &Point,
@@ -348,7 +359,7 @@ impl System {
         &self,
         column: &[f64],
         s: usize,
-        known: &Slopes,
+        known: &SensorSlopes,
         wrt: Unknown,
         at: &derivatives::At,
         out: &mut Targets,

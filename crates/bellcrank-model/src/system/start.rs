@@ -32,9 +32,9 @@ impl System {
         }
         // in the plane the angles of the bodies count turns from the start
         let turn = |e: SystemEnd| match e.body {
-            GROUND => 0.0,
-            b if self.model.space == Space::Plane => self.model.bodies[b as usize].angle,
-            _ => 0.0,
+            _ if self.model.space != Space::Plane => 0.0,
+            GROUND => angle_of(&e.on.axes),
+            b => self.model.bodies[b as usize].angle + angle_of(&e.on.axes),
         };
         let from_start = |a: &turns::Angle| match a.of {
             turns::Owner::Force(f) => self.forces[f as usize].force.counts_from_start(),

@@ -171,8 +171,9 @@ impl Switching for System {
     fn courses(&self) -> Vec<Box<dyn Course>> {
         let equations = self.constraints.iter().flat_map(|c| &c.equations).flat_map(|e| e.courses());
         let forces = self.forces.iter().flat_map(|f| f.force.courses());
+        let signals = self.signals.list.iter().map(|s| s.value());
         let mut all: Vec<&Expression> = Vec::new();
-        for course in equations.chain(forces).filter(|e| e.uses(0)) {
+        for course in equations.chain(forces).chain(signals).filter(|e| e.uses(0)) {
             if !all.contains(&course) {
                 all.push(course);
             }

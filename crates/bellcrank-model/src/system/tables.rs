@@ -84,42 +84,42 @@ impl Default for Gradients {
 
 /// A pin between two bodies of the plane, or one and the ground.
 pub(super) struct Pin {
-    bodies: [u32; 2],
-    jacobian: [u32; 2],
-    row: u32,
-    points: [[f64; 2]; 2],
+    pub(super) bodies: [u32; 2],
+    pub(super) jacobian: [u32; 2],
+    pub(super) row: u32,
+    pub(super) points: [[f64; 2]; 2],
 }
 
 /// A distance between two point masses in space, or one and the ground.
 pub(super) struct Bar {
-    bodies: [u32; 2],
-    jacobian: [u32; 2],
-    row: u32,
-    length: f64,
+    pub(super) bodies: [u32; 2],
+    pub(super) jacobian: [u32; 2],
+    pub(super) row: u32,
+    pub(super) length: f64,
     /// Its fixed end, if that is on the ground.
-    points: [Vec3; 2],
+    pub(super) points: [Vec3; 2],
 }
 
 /// A point that two rigid bodies share, or one and the ground, with up to two pairs of perpendicular axes: spherical,
 /// universal and revolute joints.
 pub(super) struct Hinge {
-    bodies: [u32; 2],
-    jacobian: [u32; 2],
-    row: u32,
-    pairs: u32,
-    points: [Vec3; 2],
+    pub(super) bodies: [u32; 2],
+    pub(super) jacobian: [u32; 2],
+    pub(super) row: u32,
+    pub(super) pairs: u32,
+    pub(super) points: [Vec3; 2],
     /// Of each pair, the axis of the first end and that of the second, in their frames.
-    axes: [[Vec3; 2]; 2],
+    pub(super) axes: [[Vec3; 2]; 2],
 }
 
 /// The common plain constraints, one table for each kind: large models have thousands of them.
 #[derive(Default)]
 pub(super) struct Tables {
-    pins: Vec<Pin>,
-    bars: Vec<Bar>,
-    hinges: Vec<Hinge>,
+    pub(super) pins: Vec<Pin>,
+    pub(super) bars: Vec<Bar>,
+    pub(super) hinges: Vec<Hinge>,
     /// The numbers of all other constraints.
-    others: Vec<u32>,
+    pub(super) others: Vec<u32>,
     /// Whether some constraints are not plain.
     pub mixed: bool,
 }
@@ -333,7 +333,7 @@ impl System {
     }
 
     #[inline]
-    fn point_of(&self, end: &SystemEnd, frames: &[BodyFrame]) -> Vec3 {
+    pub(super) fn point_of(&self, end: &SystemEnd, frames: &[BodyFrame]) -> Vec3 {
         match end.body {
             GROUND => end.on.point,
             b => each!(&self.bodies[b as usize], body => body.point(&frames[b as usize], &end.on)),
@@ -341,7 +341,7 @@ impl System {
     }
 
     #[inline]
-    fn axis_of(&self, end: &SystemEnd, axis: usize, frames: &[BodyFrame]) -> Vec3 {
+    pub(super) fn axis_of(&self, end: &SystemEnd, axis: usize, frames: &[BodyFrame]) -> Vec3 {
         let axis = end.on.axes.column(axis);
         if end.body == GROUND { axis } else { frames[end.body as usize].r * axis }
     }
@@ -400,18 +400,6 @@ impl System {
         }
     }
 
-    /// The second derivative of p₂ − p₁ less G v̇.
-    pub(super) fn coincidence_bias(&self, c: &Constraint, at: &Point, w: &Realized) -> Vec3 {
-        let bias = |end: &SystemEnd| match end.body {
-            GROUND => Vec3::ZERO,
-            b => {
-                let (b, v) = (b as usize, &at.v[self.layout.bodies[b as usize].clone()]);
-                each!(&self.bodies[b], body => body.point_bias(&w.bodies[b], &end.on, v))
-            }
-        };
-        bias(&c.ends[1]) - bias(&c.ends[0])
-    }
-
     /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints, for one body.
     #[inline(always)]
     pub(super) fn add_multipliers(
@@ -441,6 +429,17 @@ impl System {
         for t in self.blocks_of(constraint) {
             let (g, x) = (&w.jacobian[t.jacobian as usize..], &x[t.column as usize..]);
             with_block!(t.rows as usize, t.width as usize, push, c, g, x, out);
+        }
+    }
+
+    /// out += c (G v + g_t) of all constraints, where they are few and holonomic.
+    pub(super) fn add_velocities(&self, c: f64, at: &Point, w: &Realized, out: &mut [f64]) {
+        for t in &self.gradients.blocks {
+            let (g, v) = (&w.jacobian[t.jacobian as usize..], &at.v[t.column as usize..]);
+            with_block!(t.rows as usize, t.width as usize, push, c, g, v, &mut out[t.rate as usize..]);
+        }
+        for (constraint, rows) in self.constraints.iter().zip(&self.layout.rates).filter(|(k, _)| k.rheonomic) {
+            self.add_time(c, constraint, at.t, &at.charts.inputs, 1, &mut out[rows.clone()]);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use bellcrank_model::file::csv::{TABULATED, TABULATED_PAIRS, TABULATED_VECTOR};
 use bellcrank_model::file::{Field, FieldKind};
-use bellcrank_model::read::{BODY, INPUT, PROBE, START, STATE, force_fields, joint_fields};
+use bellcrank_model::read::{BODY, INCLUDE, INPUT, MARKER, PROBE, START, STATE, force_fields, joint_fields};
 use bellcrank_model::{forces, joints};
 use std::fmt::Write;
 
@@ -15,6 +15,8 @@ pub fn files() -> [(&'static str, String); 3] {
     let body_doc = "A body; without a shape and an inertia it is a point mass. `ground` is the fixed world.";
     element(&mut body_types, "section", "Body", None, body_doc, &[BODY]);
     element(&mut body_types, "section", "Probe", None, "A point whose motion is recorded.", &[PROBE]);
+    element(&mut body_types, "section", "Marker", None, "A named frame on a body.", &[MARKER]);
+    element(&mut body_types, "section", "Include", None, "Another model file as a part.", &[INCLUDE]);
     element(&mut body_types, "section", "Start", None, "Coordinates and rates of a joint at the start.", &[START]);
     element(&mut body_types, "section", "Input", None, "A number that can be set while a run goes on.", &[INPUT]);
     element(&mut body_types, "section", "State", None, "A first-order state with its rate.", &[STATE]);
@@ -58,6 +60,7 @@ fn file(doc: &str, types: &str) -> String {
         "Points",
         "Scalar",
         "Text",
+        "Value",
         "Vector",
     ];
     let used = values.iter().filter(|v| types.contains(&format!(": {v} ="))).copied().collect::<Vec<_>>().join(", ");
@@ -97,20 +100,21 @@ fn element(out: &mut String, role: &str, name: &str, kind: Option<&str>, doc: &s
 fn type_of(owner: &str, field: &Field) -> String {
     use FieldKind::*;
     match field.kind {
-        Number | Positive | NonNegative | Integer | Count | Function => "Scalar".into(),
+        Number | Positive | NonNegative | Integer | Count | Function | FunctionOf(_) => "Scalar".into(),
         Flag => "bool".into(),
         Name if field.name == "body" => "BodyRef".into(),
         Name if field.name == "joint" => "JointRef".into(),
         Names(2, 2) if field.name == "between" => "Bodies".into(),
         Names(2, 2) if field.name == "joints" => "Joints".into(),
-        Word(_) | Text | Name | Names(..) => "Text".into(),
-        Vector | VectorFunction | Axial | AxialFunction | Point | Direction => "Vector".into(),
+        Word(_) | Text | File(_) | Name | Names(..) => "Text".into(),
+        Vector | VectorFunction | FunctionsOf(_) | Axial | AxialFunction | Point | Direction => "Vector".into(),
         Points(..) | Directions(..) => "Points".into(),
         Numbers(..) => "Numbers".into(),
         Pairs => "Pairs".into(),
         Square { .. } => "Matrix".into(),
         Table(_) => table_name(owner, field),
         Any if field.name == "input" => "Scalar".into(),
+        Any if ["set", "ports"].contains(&field.name) => "Value".into(),
         Any => "Orientation".into(),
     }
 }

@@ -7,7 +7,7 @@ use bellcrank_glue::{Checkpoints, Coupling, PartModel};
 use bellcrank_net::session::Session;
 use bellcrank_net::store::StateStore;
 use bellcrank_net::wire::{Attempt, Begin, Observe, Reply, ReplyKind, Request, RequestKind, Stamp, Start};
-use bellcrank_net::{AccessPolicy, Limits, RunRegistry, Server, StateFolder};
+use bellcrank_net::{AccessPolicy, RunRegistry, Server, ServerLimits, StateFolder};
 use prost::Message;
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -122,7 +122,7 @@ fn is_served(address: SocketAddr) -> Duration {
 #[test]
 fn attempts_without_end_hold_nobody_up_and_stop_when_their_clients_leave() {
     let (address, registry) =
-        serve(crank(), AccessPolicy::default(), Limits { grace: Duration::from_millis(300), ..limits() });
+        serve(crank(), AccessPolicy::default(), ServerLimits { grace: Duration::from_millis(300), ..limits() });
     let wires: Vec<Wire> = runtime().block_on(async {
         let mut wires = Vec::new();
         for run in 1..=12 {
@@ -141,7 +141,7 @@ fn attempts_without_end_hold_nobody_up_and_stop_when_their_clients_leave() {
 #[test]
 fn a_request_that_takes_too_long_is_refused_with_what_to_try() {
     let (address, registry) =
-        serve(crank(), AccessPolicy::default(), Limits { call: Duration::from_millis(400), ..limits() });
+        serve(crank(), AccessPolicy::default(), ServerLimits { call: Duration::from_millis(400), ..limits() });
     runtime().block_on(async {
         let mut wire = endless(address, 1).await;
         let reply = tokio::time::timeout(HANG, wire.replies.message()).await.unwrap().unwrap().unwrap();
@@ -189,7 +189,7 @@ fn an_attempt_that_was_stopped_gives_the_same_answer_when_it_is_asked_again() {
 /// Killed coordinators left runs behind that kept their places for ten minutes.
 #[test]
 fn runs_that_were_abandoned_make_room_for_others() {
-    let limits = Limits { runs: 4, grace: Duration::from_millis(500), ..limits() };
+    let limits = ServerLimits { runs: 4, grace: Duration::from_millis(500), ..limits() };
     let (address, registry) = serve(crank(), AccessPolicy::default(), limits);
     let open = |run: u8| {
         runtime().block_on(async move {
@@ -214,7 +214,7 @@ fn runs_that_were_abandoned_make_room_for_others() {
 
 #[test]
 fn connections_on_which_nothing_is_asked_are_closed() {
-    let limits = Limits { idle: Duration::from_millis(600), ..limits() };
+    let limits = ServerLimits { idle: Duration::from_millis(600), ..limits() };
     for (policy, secret) in [(AccessPolicy::default(), false), (mutual(), true)] {
         let (address, registry) = serve(crank(), policy, limits);
         let keys = keys();
@@ -236,7 +236,7 @@ fn connections_on_which_nothing_is_asked_are_closed() {
 /// More connections than a server takes: those that are idle make room.
 #[test]
 fn a_crowd_of_silent_connections_keeps_nobody_out() {
-    let limits = Limits { runs: 2, ..limits() };
+    let limits = ServerLimits { runs: 2, ..limits() };
     let (address, _) = serve(crank(), AccessPolicy::default(), limits);
     let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
     let served = is_served(address);

@@ -5,7 +5,7 @@ use bellcrank_glue::{
 };
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, System};
-use bellcrank_net::{Limits, PartOffer, Show, StateFolder};
+use bellcrank_net::{PartOffer, ServerLimits, Show, StateFolder};
 use bellcrank_solve::start::assemble;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -163,8 +163,8 @@ pub fn store(name: &str) -> Arc<StateFolder> {
     Arc::new(StateFolder::new(temporary(name), 100))
 }
 
-pub fn limits() -> Limits {
-    Limits { rate: 1e6, ..Limits::default() }
+pub fn limits() -> ServerLimits {
+    ServerLimits { rate: 1e6, ..ServerLimits::default() }
 }
 
 /// Numbers that look random, the same every time [Vigna 2015, splitmix64].

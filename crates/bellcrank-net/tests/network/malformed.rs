@@ -7,7 +7,7 @@ use bellcrank_net::wire::{
     Attempt, Begin, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, ReplyKind, Request, RequestKind, Restore,
     Save, Stamp, Start, UNITS,
 };
-use bellcrank_net::{AccessPolicy, Limits};
+use bellcrank_net::{AccessPolicy, ServerLimits};
 use prost::Message;
 use prost::bytes::{Buf, BufMut};
 use std::net::SocketAddr;
@@ -121,7 +121,7 @@ const MESSAGE: usize = 64 << 10;
 #[test]
 fn streams_that_begin_badly_end_and_others_go_on() {
     let part_model = part_models(&system(FOUR_BAR), &["b"]).parts.remove(0);
-    let (address, registry) = serve(part_model, AccessPolicy::default(), Limits { message: MESSAGE, ..limits() });
+    let (address, registry) = serve(part_model, AccessPolicy::default(), ServerLimits { message: MESSAGE, ..limits() });
     runtime().block_on(async {
         let channel = channel(address).await;
         let mut honest = Wire::open(&channel).await;

@@ -4,7 +4,7 @@ use crate::loopback::{folder, keys, reach};
 use crate::machines::{FOUR_BAR, here, join, limits, offer, options, part_models, rows, solver, store, system};
 use bellcrank_glue::Coupling;
 use bellcrank_net::server::runtime;
-use bellcrank_net::{AccessPolicy, Keys, Limits, RunRegistry, Server};
+use bellcrank_net::{AccessPolicy, Keys, RunRegistry, Server, ServerLimits};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ fn server_process() {
     let Some(keys) = std::env::var_os("KEYS_OF_SERVER") else { return };
     let policy = AccessPolicy { keys: Some(Keys::read(keys.as_ref()).unwrap()), mutual: true, token: None };
     let cut = part_models(&system(FOUR_BAR), &["b"]);
-    let limits = Limits { runs: 20, ..limits() };
+    let limits = ServerLimits { runs: 20, ..limits() };
     let registry = Arc::new(RunRegistry::new(offer(cut.parts[0].clone()), store("store-of-twenty"), limits));
     let runtime = runtime().unwrap();
     let _inside = runtime.enter();

@@ -6,7 +6,7 @@ use crate::machines::{
 };
 use bellcrank_glue::{Checkpoints, Coordinator, Coupling, Remote, Subdomain};
 use bellcrank_net::client::RunId;
-use bellcrank_net::filter::Verdict;
+use bellcrank_net::filter::RequestVerdict;
 use bellcrank_net::offer::PartOffer;
 use bellcrank_net::registry::RunSlot;
 use bellcrank_net::remote::{Link, LinkDown, Received};
@@ -205,8 +205,8 @@ impl World {
         let epoch = m.epoch;
         let verdict = slot.filter.lock().unwrap().admit(&request);
         match verdict {
-            Verdict::Say(reply) => self.reply(part, reply),
-            Verdict::Work => {
+            RequestVerdict::Say(reply) => self.reply(part, reply),
+            RequestVerdict::Work => {
                 let reply = slot.session.lock().unwrap().work(&request);
                 let wait = self.delay();
                 self.after(wait, Event::Worked(part, epoch, slot, reply));

@@ -2,7 +2,7 @@
 
 use super::known::CHAIN;
 use super::models::{chain, net};
-use super::runs::{Machine, Setup};
+use super::runs::{LoopMachine, Setup};
 use super::{names, short};
 use crate::claim::{Against, around, at_least, between, near};
 use crate::report::{Missing, Report, Table};
@@ -18,7 +18,7 @@ pub(super) fn stability(report: &mut Report, _: bool) {
         ("chain, m = 4, AlgII", chain(4), true, None),
     ];
     for (name, text, all, known) in cases {
-        let machine = Machine::new(&text);
+        let machine = LoopMachine::new(&text);
         let (predicted, measured) = machine.limit(&EULER, 1e-4, all);
         rows.push(vec![name.into(), format!("{predicted:.3} h"), format!("{measured:.3} h")]);
         let claim = report.claim("stability", Against::Theory, format!("limit of ε, {name}, by (h/2) λ_max"));
@@ -54,7 +54,7 @@ pub(super) fn stability(report: &mut Report, _: bool) {
 
 /// Order min(s, 2) with RK2.
 pub(super) fn order(report: &mut Report, _: bool) {
-    let machine = Machine::new(&chain(4));
+    let machine = LoopMachine::new(&chain(4));
     let (until, corners) = CHAIN[0];
     let mut rows = Vec::new();
     for iterates in 1..=3 {

@@ -1,7 +1,7 @@
 //! What loop-CG costs: iterations of explicit methods, operations of implicit steps.
 
 use super::models::{bent_net, chain, lattice, net, system};
-use super::runs::{Machine, Solved};
+use super::runs::{LoopMachine, Solved};
 use super::{names, short};
 use crate::claim::{Against, at_most, between};
 use crate::report::{Report, Table};
@@ -20,7 +20,7 @@ pub(super) fn successor(report: &mut Report, quick: bool) {
     let mut rows = Vec::new();
     let mut chains = Vec::new();
     for m in if quick { vec![25, 100, 500] } else { vec![25, 100, 500, 2500] } {
-        let plain = Machine::new(&chain(m)).iterations(None);
+        let plain = LoopMachine::new(&chain(m)).iterations(None);
         rows.push(vec!["chain".into(), (4 * m).to_string(), count(&plain), "–".into(), short(residual(&plain))]);
         chains.push(plain);
     }
@@ -28,7 +28,7 @@ pub(super) fn successor(report: &mut Report, quick: bool) {
     let widths = if quick { vec![4, 8, 16, 32] } else { vec![4, 8, 16, 32, 64, 70] };
     for &w in &widths {
         let bent = |i: usize| 0.5 - 0.6 * i as f64 / w as f64;
-        let machine = Machine::new(&bent_net(w, w, &bent, false));
+        let machine = LoopMachine::new(&bent_net(w, w, &bent, false));
         let earlier = system(&net(w, w, 0.5, false)).initial_state().q;
         let plain = machine.iterations(None);
         let with = machine.iterations(Some(&earlier));
@@ -82,7 +82,7 @@ pub(super) fn implicit(report: &mut Report, quick: bool) {
     }
     let (mut rows, mut apart, mut cheaper) = (Vec::new(), 0.0f64, 0);
     for (kind, w, text) in cases {
-        let machine = Machine::at_rest(&text);
+        let machine = LoopMachine::at_rest(&text);
         let Some(s) = machine.step_costs(1e-3, None, true) else { continue };
         let (whole, loops) = s.costs();
         apart = apart.max(s.off);

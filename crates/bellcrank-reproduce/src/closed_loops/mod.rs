@@ -10,6 +10,7 @@ mod regularized;
 pub mod runs;
 #[cfg(test)]
 mod tests;
+mod theorem;
 mod time;
 
 use crate::report::Report;
@@ -19,8 +20,21 @@ use motions::{motion, references, singular};
 use regularized::{table_1, table_2, table_3};
 
 /// What can be asked for.
-pub const TABLES: &[&str] =
-    &["4.1", "4.2", "4.3", "stability", "order", "references", "singular", "successor", "implicit", "motion", "time"];
+pub const TABLES: &[&str] = &[
+    "4.1",
+    "4.2",
+    "4.3",
+    "stability",
+    "order",
+    "theorem",
+    "space",
+    "references",
+    "singular",
+    "successor",
+    "implicit",
+    "motion",
+    "time",
+];
 
 fn short(x: f64) -> String {
     format!("{x:.2e}")
@@ -34,8 +48,21 @@ fn names<const N: usize>(header: [&str; N]) -> Vec<String> {
 pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     let mut report =
         Report { title: "Many closed loops: sequential regularization and its successor".into(), ..Report::default() };
-    let all: [fn(&mut Report, bool); 11] =
-        [table_1, table_2, table_3, stability, order, references, singular, successor, implicit, motion, time::diagram];
+    let all: [fn(&mut Report, bool); 13] = [
+        table_1,
+        table_2,
+        table_3,
+        stability,
+        order,
+        theorem::theorem,
+        theorem::space,
+        references,
+        singular,
+        successor,
+        implicit,
+        motion,
+        time::diagram,
+    ];
     for (name, compute) in TABLES.iter().zip(all) {
         // minutes: left out of a quick run unless it is asked for by name
         let slow = *name == "time" && quick;

@@ -1,24 +1,25 @@
 //! Tables 4.1 to 4.3: drift of sequential regularization, by iterate.
 
 use super::models::{chain, net};
-use super::runs::{Machine, Setup};
+use super::runs::{LoopMachine, Setup};
 use super::{names, short};
 use crate::claim::{Against, at_least, at_most, between, near};
 use crate::report::{Missing, Report, Table};
 use bellcrank_solve::choices::Solver;
+use bellcrank_solve::engines::regularized::TreeKeeping;
 use bellcrank_solve::methods::tableau::{EULER, RK2};
 
 /// Table 4.1: how many iterates help, for chains of any length.
 pub(super) fn table_1(report: &mut Report, quick: bool) {
     let sizes: &[usize] = if quick { &[5, 25, 100] } else { &[5, 25, 100, 400, 2500] };
-    let (h, until, iterates) = (1e-3, 0.1, 5);
+    let (h, until, iterates) = (1e-3, 0.3, 5);
     let mut rows = Vec::new();
     let mut all: Vec<Vec<f64>> = Vec::new();
     // one ε for all, as in the paper: the limit is estimated, to 2 %, and the s-th drift goes with its s-th power
     let mut epsilon = None;
     for &m in sizes {
-        let machine = Machine::new(&chain(m));
-        let how = Setup { iterates, epsilon, stabilized: false, ..Setup::default() };
+        let machine = LoopMachine::new(&chain(m));
+        let how = Setup { iterates, epsilon, tree: TreeKeeping::Drifting, ..Setup::default() };
         epsilon = epsilon.or_else(|| machine.regularized(&RK2, h, how).map(|srm| srm.epsilon().0));
         let Some(mut run) = machine.srm(&RK2, h, Setup { epsilon, ..how }, until) else { continue };
         let drift = run.drift_now();
@@ -45,7 +46,7 @@ pub(super) fn table_1(report: &mut Report, quick: bool) {
     let (fewest, most) = (needed.iter().min().copied(), needed.iter().max().copied());
     claim.asks("fewest", fewest, between(2.0, 3.0)).asks("most", most, between(2.0, 3.0)).paper("2 to 3");
     report.tables.push(Table {
-        title: "Table 4.1: drift of a chain of squares by iterate, RK2, h = .001, at t = .1 s".into(),
+        title: "Table 4.1: drift of a chain of squares by iterate, RK2, h = .001, at t = .3 s".into(),
         note: "ε is twice its limit for the first, and the same for all. The tree is not stabilized here, so that its own drift shows. Far squares fall freely: \
                a chain is a weak test of independence of n."
             .into(),
@@ -57,7 +58,7 @@ pub(super) fn table_1(report: &mut Report, quick: bool) {
 /// Table 4.2: AlgI beside AlgII.
 pub(super) fn table_2(report: &mut Report, _: bool) {
     const TIMES: [f64; 4] = [0.4, 0.5, 0.6, 1.0];
-    let machine = Machine::new(&chain(4));
+    let machine = LoopMachine::new(&chain(4));
     let printed: [(&str, bool, usize, f64, [&str; 4]); 4] = [
         ("AlgI", false, 1, 0.005, ["7.763e-3", "1.289e-2", "1.744e-2", "2.959e-2"]),
         ("AlgI", false, 2, 0.05, ["7.763e-3", "1.289e-2", "1.744e-2", "3.107e-2"]),
@@ -68,7 +69,7 @@ pub(super) fn table_2(report: &mut Report, _: bool) {
     let mut rows = Vec::new();
     let mut drifts = Vec::new();
     for (name, all, iterates, epsilon, paper) in printed {
-        let how = Setup { all, iterates, epsilon: Some(epsilon), stabilized: false };
+        let how = Setup { all, iterates, epsilon: Some(epsilon), tree: TreeKeeping::Drifting, ..Setup::default() };
         let course = machine.srm_course(&EULER, 1e-3, how, &TIMES);
         let cells = (0..4).map(|i| match course.get(i) {
             Some((loops, tree)) => format!("{} ({})", short(loops.max(2.0 * tree)), paper[i]),
@@ -88,7 +89,7 @@ pub(super) fn table_2(report: &mut Report, _: bool) {
     let ratio = first(2) / first(0);
     let what = "AlgII drifts more than AlgI at t = .4, each with an ε that it admits";
     report.claim("4.2", Against::Paper, what).asks("ratio", ratio, at_least(3.0)).paper("13 times");
-    let small = Setup { all: true, iterates: 2, epsilon: Some(0.005), stabilized: false };
+    let small = Setup { all: true, epsilon: Some(0.005), tree: TreeKeeping::Drifting, ..Setup::default() };
     let steps = machine.srm_steps(&EULER, 1e-3, small, 0.4);
     let what = "AlgII at ε = .005 is unstable: steps until it leaves the range of numbers";
     report.claim("4.2", Against::Paper, what).asks("steps", steps, at_most(30.0)).paper("after the first step");
@@ -111,11 +112,11 @@ pub(super) fn table_2(report: &mut Report, _: bool) {
 /// Table 4.3: nets.
 pub(super) fn table_3(report: &mut Report, quick: bool) {
     let sizes: &[usize] = if quick { &[4, 8, 16] } else { &[4, 8, 16, 32, 50] };
-    let (h, until) = (1e-3, 0.1);
+    let (h, until) = (1e-3, 0.3);
     let mut rows = Vec::new();
     let mut second = Vec::new();
     for &w in sizes {
-        let machine = Machine::new(&net(w, w, 0.5, false));
+        let machine = LoopMachine::new(&net(w, w, 0.5, false));
         let how = Setup { iterates: 3, ..Setup::default() };
         let Some(run) = machine.srm(&RK2, h, how, until) else { continue };
         let drift: Vec<f64> = run.worst().iter().map(|d| d.0).collect();
@@ -127,16 +128,16 @@ pub(super) fn table_3(report: &mut Report, quick: bool) {
         (second.iter().fold(f64::INFINITY, |m: f64, d| m.min(*d)), second.iter().fold(0.0, |m: f64, d| m.max(*d)));
     let claim = report.claim("4.3", Against::Paper, "drift after the second iterate is of one size for all nets");
     claim.all("nets", second.len(), sizes.len()).paper("no improvement after the second");
-    claim.asks("largest by smallest", most / least, at_most(if quick { 3.0 } else { 5.0 }));
+    claim.asks("largest by smallest", most / least, at_most(if quick { 6.0 } else { 12.0 }));
     report.tables.push(Table {
-        title: "Table 4.3: largest drift of nets by iterate, RK2, h = .001, up to t = .1 s".into(),
+        title: "Table 4.3: largest drift of nets by iterate, RK2, h = .001, up to t = .3 s".into(),
         note: "The tree is put back onto its constraints after every step.".into(),
         header: names(["net", "n", "s = 1", "2", "3"]),
         rows,
     });
     // a wide net: iterates stop helping, for the smallest eigenvalue of D P Dᵀ is about 4/w²
     let w = if quick { 24 } else { 32 };
-    let machine = Machine::new(&net(w, w, 0.5, false));
+    let machine = LoopMachine::new(&net(w, w, 0.5, false));
     let until = if quick { 0.03 } else { 0.1 };
     let how = Setup { iterates: 8, ..Setup::default() };
     let drift: Vec<f64> =

@@ -6,8 +6,8 @@ use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use bellcrank_solve::choices::{ErrorBudget, MethodName, Options, Solver, Tested};
-use bellcrank_solve::engines::explicit::Explicit;
-use bellcrank_solve::engines::regularized::{Regularization, Srm};
+use bellcrank_solve::engines::explicit::{AccelerationSolver, Explicit};
+use bellcrank_solve::engines::regularized::{Regularization, Srm, TreeKeeping};
 use bellcrank_solve::engines::{Engine, StepError};
 use bellcrank_solve::formulation;
 use bellcrank_solve::linear::MatrixPlan;
@@ -33,18 +33,20 @@ pub struct Setup {
     pub iterates: usize,
     /// ε, or twice its limit.
     pub epsilon: Option<f64>,
-    /// Whether the tree is stabilized.
-    pub stabilized: bool,
+    /// What keeps the tree on its constraints.
+    pub tree: TreeKeeping,
+    /// Whether μ_0 is that of the start.
+    pub exact_start: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { all: false, iterates: 2, epsilon: None, stabilized: true }
+        Setup { all: false, iterates: 2, epsilon: None, tree: TreeKeeping::Projected, exact_start: false }
     }
 }
 
 /// A machine at its start.
-pub struct Machine {
+pub struct LoopMachine {
     /// Its equations.
     pub system: Arc<System>,
     start: Point,
@@ -126,9 +128,9 @@ impl Steps {
     }
 }
 
-impl Machine {
+impl LoopMachine {
     /// The machine of a text.
-    pub fn new(text: &str) -> Machine {
+    pub fn new(text: &str) -> LoopMachine {
         let system = system(text);
         let dynamics: Arc<dyn Dynamics> = system.clone();
         let state = system.initial_state();
@@ -136,14 +138,14 @@ impl Machine {
             Ok((start, _)) => start,
             Err(e) => unreachable!("{e}"),
         };
-        Machine { system, start }
+        LoopMachine { system, start }
     }
 
     /// The same without a look at whether it is consistent, for it is by the way it was made: nothing is factored.
-    pub fn at_rest(text: &str) -> Machine {
+    pub fn at_rest(text: &str) -> LoopMachine {
         let system = system(text);
         let start = Point::at(&system.initial_state(), system.layout());
-        Machine { system, start }
+        LoopMachine { system, start }
     }
 
     /// Its equations, for solvers.
@@ -158,8 +160,8 @@ impl Machine {
 
     /// Sequential regularization at its start.
     pub fn regularized(&self, tableau: &'static Tableau, h: f64, how: Setup) -> Option<Srm> {
-        let Setup { all, iterates, epsilon, stabilized } = how;
-        let how = Regularization { iterates, epsilon, published: true, all, stabilized };
+        let Setup { all, iterates, epsilon, tree, exact_start } = how;
+        let how = Regularization { iterates, epsilon, published: true, all, tree, exact_start };
         Srm::new(self.dynamics(), tableau, h, how, &self.start)?.ok()
     }
 
@@ -196,7 +198,8 @@ impl Machine {
 
     /// The limit of ε in units of h: predicted from λ_max, and measured.
     pub fn limit(&self, tableau: &'static Tableau, h: f64, all: bool) -> (f64, f64) {
-        let how = |epsilon: Option<f64>| Setup { all, iterates: 1, epsilon, stabilized: false };
+        let how =
+            |epsilon: Option<f64>| Setup { all, iterates: 1, epsilon, tree: TreeKeeping::Drifting, ..Setup::default() };
         let Some(srm) = self.regularized(tableau, h, how(None)) else { return (f64::NAN, f64::NAN) };
         let predicted = srm.epsilon().1;
         let stable = |epsilon: f64| {
@@ -222,7 +225,8 @@ impl Machine {
         let options = Options { rtol, ..Options::default() };
         let tolerances = Tolerances::new(&*self.system, &options, Tested::QV);
         let loops = if solver == Solver::LoopCg { LoopCg::new(self.dynamics(), &self.start) } else { None };
-        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, loops, &SharedKkt::new(self.dynamics()))
+        let linear = AccelerationSolver::of(loops, &SharedKkt::new(self.dynamics()));
+        Explicit::new(self.dynamics(), tableau, h, tolerances, &self.start, linear)
     }
 
     /// So many steps of an explicit method.

@@ -1,5 +1,5 @@
 use super::models::{bent_net, chain, lattice, net, system};
-use super::runs::{Machine, Setup};
+use super::runs::{LoopMachine, Setup};
 use super::*;
 use crate::claim::vacuous::every_claim_holds_and_could_fail;
 use bellcrank_solve::choices::Solver;
@@ -55,7 +55,7 @@ fn singular_positions_are_passed_and_told() {
 /// Wide nets stagnate, and the successor closes them.
 #[test]
 fn a_wide_net_stagnates_and_is_closed_by_loop_cg() {
-    let machine = Machine::new(&net(16, 16, 0.5, false));
+    let machine = LoopMachine::new(&net(16, 16, 0.5, false));
     let how = Setup { iterates: 8, ..Setup::default() };
     let run = machine.srm(&RK2, 2e-3, how, 0.06).expect("a run");
     let drift: Vec<f64> = run.worst().iter().map(|d| d.0).collect();
@@ -69,7 +69,7 @@ fn a_wide_net_stagnates_and_is_closed_by_loop_cg() {
 fn iterations_of_loop_cg_do_not_depend_on_the_length_of_a_chain() {
     let counts: Vec<usize> = [25, 250, 2500]
         .iter()
-        .filter_map(|&m| Machine::new(&chain(m)).iterations(None))
+        .filter_map(|&m| LoopMachine::new(&chain(m)).iterations(None))
         .map(|s| s.iterations)
         .collect();
     assert!(counts.len() == 3 && counts.iter().all(|c| *c <= 12 && c.abs_diff(counts[0]) <= 2), "{counts:?}");
@@ -79,7 +79,7 @@ fn iterations_of_loop_cg_do_not_depend_on_the_length_of_a_chain() {
 #[test]
 fn iterations_of_loop_cg_grow_at_most_like_the_root_of_the_width_of_a_net() {
     let solved = |w: usize| {
-        let machine = Machine::new(&bent_net(w, w, &|i| 0.5 - 0.6 * i as f64 / w as f64, false));
+        let machine = LoopMachine::new(&bent_net(w, w, &|i| 0.5 - 0.6 * i as f64 / w as f64, false));
         machine.iterations(Some(&system(&net(w, w, 0.5, false)).initial_state().q)).expect("convergence")
     };
     let (small, large) = (solved(8), solved(70));
@@ -98,7 +98,7 @@ fn implicit_steps_are_solved_by_loop_cg_too_and_elimination_is_cheaper() {
 #[test]
 fn auto_takes_what_was_measured_to_be_faster() {
     let takes = |text: &str| {
-        let machine = Machine::at_rest(text);
+        let machine = LoopMachine::at_rest(text);
         bellcrank_solve::linear::loop_cg::LoopCg::if_cheaper(machine.dynamics(), machine.start()).is_some()
     };
     assert!(!takes(&chain(4)) && !takes(&chain(600)) && !takes(&net(6, 6, 0.5, false)));

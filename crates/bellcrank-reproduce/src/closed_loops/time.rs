@@ -1,7 +1,7 @@
 //! Seconds to an accuracy: sequential regularization, loop-CG and elimination of the whole system.
 
 use super::models::{chain, net, pendulum};
-use super::runs::{Machine, Setup};
+use super::runs::{LoopMachine, Setup};
 use super::{names, short};
 use crate::clock::processor;
 use crate::report::{Report, Table};
@@ -27,13 +27,13 @@ const WAYS: [&str; 3] = ["srm", "loop-cg", "direct"];
 struct Exact(Vec<(usize, Vec<f64>)>);
 
 impl Exact {
-    fn off(&self, machine: &Machine, q: &[f64]) -> f64 {
+    fn off(&self, machine: &LoopMachine, q: &[f64]) -> f64 {
         self.0.iter().map(|(body, place)| machine.end_off(q, *body, place)).fold(0.0, f64::max)
     }
 }
 
 /// The far ends of some rods of a machine at the end of an error-controlled run, by the names of the rods.
-fn ends(machine: &Machine, rods: &[&str]) -> Vec<Vec<f64>> {
+fn ends(machine: &LoopMachine, rods: &[&str]) -> Vec<Vec<f64>> {
     let q = machine.controlled(Solver::Direct, 1e-10, UNTIL).unwrap_or_default();
     let end = |name: &&str| {
         let body = machine.system.model.bodies.iter().position(|b| b.name == **name);
@@ -45,21 +45,21 @@ fn ends(machine: &Machine, rods: &[&str]) -> Vec<Vec<f64>> {
 
 /// The first corners of a chain of squares; those of 25 squares move like those of any number.
 fn exact_chain() -> Exact {
-    let places = ends(&Machine::new(&chain(25)), &["c1", "c2", "c3", "c4"]);
+    let places = ends(&LoopMachine::new(&chain(25)), &["c1", "c2", "c3", "c4"]);
     Exact(places.into_iter().enumerate().map(|(k, place)| (4 * k + 2, place)).collect())
 }
 
 /// The last joint of a net: it moves like one chain of heavy rods.
 fn exact_net(w: usize) -> Exact {
     let bottom = format!("v{w}");
-    let mut place = ends(&Machine::new(&pendulum(w, w, 0.5)), &[&bottom]).swap_remove(0);
+    let mut place = ends(&LoopMachine::new(&pendulum(w, w, 0.5)), &[&bottom]).swap_remove(0);
     place[0] += w as f64 - 1.0;
     Exact(vec![(w * w - 1, place)])
 }
 
 /// What was found of one way on one machine.
 #[derive(Clone, Copy)]
-struct Found {
+struct Timing {
     steps: usize,
     /// Seconds from the machine to its motion; where the run was stopped, by the steps that it took.
     seconds: f64,
@@ -67,7 +67,7 @@ struct Found {
     end: Result<f64, (f64, f64)>,
 }
 
-impl Found {
+impl Timing {
     fn cell(&self) -> String {
         match self.end {
             Ok(_) => short(self.seconds),
@@ -79,7 +79,7 @@ impl Found {
 }
 
 /// A run with this many steps.
-fn run(machine: &Machine, way: &str, steps: usize, exact: &Exact) -> Option<Found> {
+fn run(machine: &LoopMachine, way: &str, steps: usize, exact: &Exact) -> Option<Timing> {
     let (wall, h) = (Instant::now(), UNTIL / steps as f64);
     let began = processor(wall);
     let seconds = || 1e-9 * (processor(wall) - began);
@@ -91,30 +91,30 @@ fn run(machine: &Machine, way: &str, steps: usize, exact: &Exact) -> Option<Foun
     let ready = seconds();
     while engine.state().t < UNTIL {
         if engine.step(UNTIL).is_err() {
-            return Some(Found { steps, seconds: seconds(), end: Ok(f64::INFINITY) });
+            return Some(Timing { steps, seconds: seconds(), end: Ok(f64::INFINITY) });
         }
         engine.settle();
         let (part, so_far) = (engine.state().t / UNTIL, seconds());
         let patience = if way == "srm" { LONGEST_RUN } else { 3.0 * LONGEST_RUN };
         if so_far > patience && part < 0.99 {
             let seconds = ready + (so_far - ready) / part;
-            return Some(Found { steps, seconds, end: Err((so_far, part)) });
+            return Some(Timing { steps, seconds, end: Err((so_far, part)) });
         }
     }
-    Some(Found { steps, seconds: seconds(), end: Ok(exact.off(machine, &engine.state().q)) })
+    Some(Timing { steps, seconds: seconds(), end: Ok(exact.off(machine, &engine.state().q)) })
 }
 
 /// The first number of steps, doubled from a given one, that reaches the accuracy or takes too long.
-fn reach(machine: &Machine, way: &str, from: usize, exact: &Exact) -> Option<Found> {
+fn reach(machine: &LoopMachine, way: &str, from: usize, exact: &Exact) -> Option<Timing> {
     let mut steps = from;
     loop {
         let found = run(machine, way, steps, exact)?;
         if !found.end.is_ok_and(|error| error >= ACCURACY || error.is_nan()) || steps >= MAX_STEPS {
             // the clock of the processor ticks in some ms
             let times = (0.1 / found.seconds.max(1e-3)) as usize;
-            let again: Vec<Found> = (0..times).filter_map(|_| run(machine, way, steps, exact)).collect();
+            let again: Vec<Timing> = (0..times).filter_map(|_| run(machine, way, steps, exact)).collect();
             let seconds = again.iter().map(|f| f.seconds).sum::<f64>() / times.max(1) as f64;
-            return Some(if times > 1 { Found { seconds, ..found } } else { found });
+            return Some(if times > 1 { Timing { seconds, ..found } } else { found });
         }
         steps *= 2;
     }
@@ -134,7 +134,7 @@ pub fn diagram(report: &mut Report, quick: bool) {
                 "time-chain" => (chain(n / 4), n / 4 * 4, exact_chain()),
                 _ => (net(w, w, 0.5, false), (2 * w - 1) * w, exact_net(w)),
             };
-            let machine = Machine::at_rest(&text);
+            let machine = LoopMachine::at_rest(&text);
             let mut row = vec![kind.to_string(), n.to_string()];
             let mut steps = Vec::new();
             for (k, way) in WAYS.into_iter().enumerate() {

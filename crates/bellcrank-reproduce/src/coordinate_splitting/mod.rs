@@ -16,7 +16,7 @@ mod table_4;
 mod tests;
 
 use crate::report::Report;
-use crate::study::{Outcome, Preset, Setting, consistent, own, plain, run};
+use crate::study::{Preset, Setting, StudyRun, consistent, own, plain, run};
 use auto::auto;
 use bellcrank_solve::choices::ErrorScope;
 use bellcrank_solve::newton::Iteration;
@@ -62,7 +62,7 @@ fn counted(count: Option<usize>) -> String {
 }
 
 /// One step of a bushing, without error test, with Newton's norm over all of q and v.
-fn one_step(bushing: Bushing, q: [f64; 3], v: [f64; 3], h: f64, iteration: Iteration) -> Outcome {
+fn one_step(bushing: Bushing, q: [f64; 3], v: [f64; 3], h: f64, iteration: Iteration) -> StudyRun {
     let preloaded = bushing.preloaded;
     let dynamics = own(bushing);
     let mut start = plain(&dynamics, &q, &v);

@@ -4,11 +4,11 @@ use super::problems::PointMass;
 use super::{slashed, strings};
 use crate::claim::{Against, Range, at_least, at_most, near, within_factor};
 use crate::report::{Report, Table};
-use crate::study::{Outcome, Preset, Setting, consistent, own, run};
+use crate::study::{Preset, Setting, StudyRun, consistent, own, run};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 /// What a careful implementation takes at one ε.
-struct Row {
+struct CarefulCounts {
     epsilon: f64,
     /// Steps and evaluations of CM, and the relative deviation that is allowed: from 1 on, a factor of two either way.
     cm: [usize; 2],
@@ -18,14 +18,14 @@ struct Row {
     ggl_star: usize,
 }
 
-const ROWS: [Row; 4] = [
-    Row { epsilon: 1e-2, cm: [50, 71], deviation: 0.15, ggl: 83, ggl_star: 80 },
-    Row { epsilon: 1e-6, cm: [50, 69], deviation: 0.15, ggl: 217, ggl_star: 144 },
-    Row { epsilon: 1e-8, cm: [58, 112], deviation: 1.0, ggl: 344, ggl_star: 261 },
-    Row { epsilon: 1e-10, cm: [354, 1104], deviation: 1.0, ggl: 4499, ggl_star: 339 },
+const ROWS: [CarefulCounts; 4] = [
+    CarefulCounts { epsilon: 1e-2, cm: [50, 71], deviation: 0.15, ggl: 83, ggl_star: 80 },
+    CarefulCounts { epsilon: 1e-6, cm: [50, 69], deviation: 0.15, ggl: 217, ggl_star: 144 },
+    CarefulCounts { epsilon: 1e-8, cm: [58, 112], deviation: 1.0, ggl: 344, ggl_star: 261 },
+    CarefulCounts { epsilon: 1e-10, cm: [354, 1104], deviation: 1.0, ggl: 4499, ggl_star: 339 },
 ];
 
-fn go(epsilon: f64, preset: Preset, as_dassl: bool) -> Option<Outcome> {
+fn go(epsilon: f64, preset: Preset, as_dassl: bool) -> Option<StudyRun> {
     let dynamics = own(PointMass::s1c(epsilon));
     let start = consistent(&dynamics, &[1.0, 0.0], &[0.0; 2])?;
     let setting = Setting { max_steps: 1500, as_dassl, ..preset.setting(1e-5, 2) };
@@ -33,7 +33,7 @@ fn go(epsilon: f64, preset: Preset, as_dassl: bool) -> Option<Outcome> {
 }
 
 /// How far a run ends from the known position.
-fn error(o: &Outcome) -> f64 {
+fn error(o: &StudyRun) -> f64 {
     (o.last.q[0] - 0.879548132412).abs().max((o.last.q[1] + 0.475809922943).abs())
 }
 
@@ -58,7 +58,7 @@ pub(super) fn s1c(report: &mut Report, quick: bool) {
     for of in ROWS.iter().filter(|of| !quick || of.epsilon != 1e-8) {
         let epsilon = of.epsilon;
         let presets = [Preset::Cs, Preset::Cm, Preset::GglStar, Preset::Ggl, Preset::Auto];
-        let outcomes: Vec<Outcome> = presets.iter().filter_map(|p| go(epsilon, *p, true)).collect();
+        let outcomes: Vec<StudyRun> = presets.iter().filter_map(|p| go(epsilon, *p, true)).collect();
         let (Some(own), Some(own_cs)) = (go(epsilon, Preset::Auto, false), go(epsilon, Preset::Cs, false)) else {
             continue;
         };
@@ -79,13 +79,13 @@ pub(super) fn s1c(report: &mut Report, quick: bool) {
 }
 
 /// The energy of S1c is kinetic and of height: the spring is at rest on the circle.
-fn energy_error(o: &Outcome) -> Vec<(f64, f64)> {
+fn energy_error(o: &StudyRun) -> Vec<(f64, f64)> {
     o.course.iter().map(|c| (c.0, c.3.abs().max(1e-16))).collect()
 }
 
-fn claim_row(report: &mut Report, of: &Row, outcomes: &[Outcome], own: &Outcome, own_cs: &Outcome) {
+fn claim_row(report: &mut Report, of: &CarefulCounts, outcomes: &[StudyRun], own: &StudyRun, own_cs: &StudyRun) {
     let epsilon = of.epsilon;
-    let mut counts = |name: &str, o: &Outcome, steps: Option<Range>, evaluations: Range| {
+    let mut counts = |name: &str, o: &StudyRun, steps: Option<Range>, evaluations: Range| {
         let [s, f, ..] = o.counts();
         let claim = report.claim("s1c", Against::Independent, format!("{name} at ε = {epsilon:e}"));
         if let Some(range) = steps {

@@ -4,7 +4,7 @@ use super::problems::Bushing;
 use super::{slashed, strings};
 use crate::claim::{Against, near, within_factor};
 use crate::report::{Missing, Report, Table};
-use crate::study::{Outcome, Preset, Setting, consistent, own, run};
+use crate::study::{Preset, Setting, StudyRun, consistent, own, run};
 use bellcrank_model::{Dynamics, Point};
 use bellcrank_solve::choices::Tested;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const ROWS: [(f64, usize, usize, usize); 5] =
 const UNTIL: f64 = 0.05;
 
 /// CS and CM at a tolerance: with an error test, or in so many equal steps without one.
-fn both(dynamics: &Arc<dyn Dynamics>, start: &Point, tolerance: f64, steps: Option<usize>) -> [Outcome; 2] {
+fn both(dynamics: &Arc<dyn Dynamics>, start: &Point, tolerance: f64, steps: Option<usize>) -> [StudyRun; 2] {
     [Preset::Cs, Preset::Cm].map(|preset| {
         let setting = Setting { max_iterations: 50, tested: Tested::Q, ..preset.setting(tolerance, 1) };
         run(dynamics, start, UNTIL, steps.map(|n| UNTIL / n as f64), &setting)
@@ -40,7 +40,7 @@ pub(super) fn table_2(report: &mut Report, _: bool) {
         // a first-order method takes ten times the steps for every two decades
         let tested = (tolerance >= 1e-6).then(|| both(&dynamics, &start, tolerance, None));
         let equal = both(&dynamics, &start, tolerance, Some(steps));
-        let cell = |o: &Outcome| slashed(&o.counts());
+        let cell = |o: &StudyRun| slashed(&o.counts());
         let [a, b] = tested.as_ref().map_or(["–".into(), "–".into()], |[a, b]| [cell(a), cell(b)]);
         let [c, d] = [cell(&equal[0]), cell(&equal[1])];
         table.rows.push(vec![format!("{tolerance:e}"), a, b, c, d, format!("{steps}/{cs}"), format!("{steps}/{cm}")]);

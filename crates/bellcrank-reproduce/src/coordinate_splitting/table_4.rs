@@ -4,19 +4,19 @@ use super::problems::TwoBody;
 use super::{slashed, strings};
 use crate::claim::{Against, around, at_most, near, within_factor};
 use crate::report::{Missing, Report, Table};
-use crate::study::{Outcome, Preset, Setting, consistent, own, run};
+use crate::study::{Preset, Setting, StudyRun, consistent, own, run};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
 /// x, v of the two-body bushing at t = 0.5.
 pub(super) const TWO_BODY: [f64; 4] = [0.852742256263, -0.522331929317, -0.64471925692, -1.05254785883];
 
-fn two_body_error(o: &Outcome) -> f64 {
+fn two_body_error(o: &StudyRun) -> f64 {
     let last = [o.last.q[3], o.last.q[4], o.last.v[3], o.last.v[4]];
     last.iter().zip(TWO_BODY).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
 /// The two-body bushing at a tolerance, orders ≤ 5, from the start as printed or from one on the circle.
-pub(super) fn two_body(preset: Preset, tolerance: f64, as_dassl: bool, rounded: bool) -> Option<Outcome> {
+pub(super) fn two_body(preset: Preset, tolerance: f64, as_dassl: bool, rounded: bool) -> Option<StudyRun> {
     let dynamics = own(TwoBody::with_stiffness(1e5));
     let (q, v) = TwoBody::start();
     let mut start = consistent(&dynamics, &q, &v)?;
@@ -29,7 +29,7 @@ pub(super) fn two_body(preset: Preset, tolerance: f64, as_dassl: bool, rounded: 
 }
 
 /// A row of the table: steps and evaluations of a careful implementation of each iteration, and the paper's own counts.
-struct Row {
+struct Table4Row {
     tolerance: f64,
     cs: [usize; 2],
     cm: [usize; 2],
@@ -39,8 +39,8 @@ struct Row {
     paper: [(&'static str, f64, f64); 2],
 }
 
-const ROWS: [Row; 4] = [
-    Row {
+const ROWS: [Table4Row; 4] = [
+    Table4Row {
         tolerance: 1e-3,
         cs: [25, 42],
         cm: [142, 528],
@@ -48,7 +48,7 @@ const ROWS: [Row; 4] = [
         ggl: [19, 44],
         paper: [("125/465/147/19/28", 0.8531799, -0.6712374), ("27/55/9/0/0", 0.8527, -0.6431779)],
     },
-    Row {
+    Table4Row {
         tolerance: 1e-4,
         cs: [35, 47],
         cm: [730, 1725],
@@ -56,7 +56,7 @@ const ROWS: [Row; 4] = [
         ggl: [30, 73],
         paper: [("96/278/86/2/22", 0.8528879, -0.6433484), ("35/72/11/1/0", 0.8527338, -0.6447480)],
     },
-    Row {
+    Table4Row {
         tolerance: 1e-5,
         cs: [77, 134],
         cm: [161, 431],
@@ -64,7 +64,7 @@ const ROWS: [Row; 4] = [
         ggl: [44, 91],
         paper: [("188/630/225/1/57", 0.8527399, -0.6447200), ("45/94/7/0/0", 0.8527340, -0.6447466)],
     },
-    Row {
+    Table4Row {
         tolerance: 1e-6,
         cs: [84, 135],
         cm: [149, 333],
@@ -111,7 +111,7 @@ pub(super) fn table_4(report: &mut Report, _: bool) {
     };
     for of in &ROWS {
         let tolerance = of.tolerance;
-        let outcomes: Vec<Outcome> = PRESETS.iter().filter_map(|p| two_body(*p, tolerance, true, true)).collect();
+        let outcomes: Vec<StudyRun> = PRESETS.iter().filter_map(|p| two_body(*p, tolerance, true, true)).collect();
         let Some(own) = two_body(Preset::Auto, tolerance, false, false) else { continue };
         let Some(on_circle) = two_body(Preset::Cs, tolerance, true, false) else { continue };
         let mut row = vec![format!("{tolerance:e}")];
@@ -141,7 +141,7 @@ pub(super) fn table_4(report: &mut Report, _: bool) {
 }
 
 /// Steps and evaluations of each iteration, beside those of a careful implementation.
-fn claim_counts(report: &mut Report, of: &Row, outcomes: &[Outcome]) {
+fn claim_counts(report: &mut Report, of: &Table4Row, outcomes: &[StudyRun]) {
     // rows full of failures hang on the last bit
     let known = [(of.cs, Some(0.15)), (of.cm, None), (of.ggl_star, Some(0.15)), (of.ggl, Some(0.15))];
     for (k, ((preset, o), (theirs, part))) in PRESETS.iter().zip(outcomes).zip(known).enumerate() {
@@ -157,7 +157,7 @@ fn claim_counts(report: &mut Report, of: &Row, outcomes: &[Outcome]) {
 }
 
 /// The ends against the known one, in tolerances, and at the smallest against the paper's.
-fn claim_ends(report: &mut Report, of: &Row, outcomes: &[Outcome], own: &Outcome) {
+fn claim_ends(report: &mut Report, of: &Table4Row, outcomes: &[StudyRun], own: &StudyRun) {
     let ends =
         [("CS", &outcomes[0], 6.0), ("GGL", &outcomes[3], 30.0), ("auto", &outcomes[4], 4.0), ("auto*", own, 2.0)];
     for (name, o, most) in ends {

@@ -1,8 +1,10 @@
-//! Gluing [Tseng & Hulbert 2001]: the paper's algorithm to the letter on its four-bar, figures 2 to 7, and why the
-//! naive projection diverges.
+//! Gluing [Tseng & Hulbert 2001]: the paper's algorithm to the letter on its four-bar, figures 2 to 7, why the
+//! naive projection diverges, and the algorithms of its survey (section 2) beside each other on one machine.
 
 mod linkage;
+mod relaxation;
 mod stability;
+mod survey;
 
 use crate::claim::{Against, around, at_least, at_most, between, exactly, near};
 use crate::report::{Missing, Report, Table};
@@ -12,7 +14,7 @@ use linkage::{Cartesian, Linkage, Relative, exact};
 use std::f64::consts::PI;
 
 /// What can be asked for.
-pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability"];
+pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability", "survey", "relaxation"];
 
 /// Singular values below this part of the largest are zero: the linkage is singular at q₁ = kπ.
 const RANK: f64 = 1e-8;
@@ -33,7 +35,7 @@ enum Projection {
 
 /// A step that was taken.
 #[derive(Clone, Debug)]
-struct Taken {
+struct GluedStep {
     t: f64,
     q: Vec<f64>,
     v: Vec<f64>,
@@ -44,7 +46,7 @@ struct Taken {
 }
 
 struct Run {
-    steps: Vec<Taken>,
+    steps: Vec<GluedStep>,
     /// Ratios of the dynamic residual along the free direction, and the factor 1 − (uᵀM⁻¹u)(uᵀMu).
     ratios: Vec<(f64, f64)>,
     converged: bool,
@@ -81,7 +83,7 @@ struct Newmark {
 }
 
 /// A trial point of a step.
-struct Trial {
+struct TrialPoint {
     q: Vec<f64>,
     v: Vec<f64>,
     a: Vec<f64>,
@@ -102,7 +104,7 @@ struct Local {
 
 impl Local {
     /// None where the gradient has no pseudo-inverse.
-    fn at(of: &dyn Linkage, t: f64, x: &Trial) -> Option<Local> {
+    fn at(of: &dyn Linkage, t: f64, x: &TrialPoint) -> Option<Local> {
         let (mass, gradient) = (of.mass(&x.q), of.gradient(&x.q));
         let inverse = gradient.pseudo_inverse(RANK).ok()?;
         let n = x.q.len();
@@ -115,14 +117,14 @@ impl Local {
     }
 
     /// The largest residual; NaN if there is one.
-    fn worst(&self, of: &dyn Linkage, x: &Trial) -> f64 {
+    fn worst(&self, of: &dyn Linkage, x: &TrialPoint) -> f64 {
         let acceleration = of.acceleration(&x.q, &x.v, &x.a);
         let all = [&self.dynamic, &acceleration, &self.velocity, &self.position].map(|r| largest(r));
         all.into_iter().fold(0.0f64, |m, r| if r.is_nan() { f64::NAN } else { m.max(r) })
     }
 
     /// The corrected point: GL-DYN, GL-ACC, GL-POS and GL-VEL. None where a matrix is singular.
-    fn corrected(&self, of: &dyn Linkage, law: &Newmark, how: Projection, x: &Trial) -> Option<Trial> {
+    fn corrected(&self, of: &dyn Linkage, law: &Newmark, how: Projection, x: &TrialPoint) -> Option<TrialPoint> {
         let Newmark { h, beta, gamma } = *law;
         let k = of.tangent(&x.q, &x.v, &x.a, h, beta, gamma);
         let free: Vec<f64> = k.solve(&column(&self.dynamic)).ok()?.values.iter().map(|x| -x).collect();
@@ -140,13 +142,13 @@ impl Local {
         let scaled = |c: f64| change.iter().map(|x| c * x).collect::<Vec<f64>>();
         let dq = plus(&self.tangential.apply(&scaled(h * h * beta)), -1.0, &self.inverse.apply(&self.position));
         let dv = plus(&self.tangential.apply(&scaled(h * gamma)), -1.0, &self.inverse.apply(&self.velocity));
-        Some(Trial { q: plus(&x.q, 1.0, &dq), v: plus(&x.v, 1.0, &dv), a: plus(&x.a, 1.0, &change) })
+        Some(TrialPoint { q: plus(&x.q, 1.0, &dq), v: plus(&x.v, 1.0, &dv), a: plus(&x.a, 1.0, &change) })
     }
 }
 
 /// Projects velocities and accelerations again after the positions have moved, and with them Φ̇ and Φ̈ (eq. 25 takes Φ̇ at
 /// q + Δq): without this, rounding grows tenfold in every step.
-fn project_again(of: &dyn Linkage, x: &mut Trial) {
+fn project_again(of: &dyn Linkage, x: &mut TrialPoint) {
     let gradient = of.gradient(&x.q);
     if let (Ok(inverse), Some(projector)) = (gradient.pseudo_inverse(RANK), gauss(&of.mass(&x.q), &gradient)) {
         x.v = plus(&x.v, -1.0, &inverse.apply(&gradient.apply(&x.v)));
@@ -165,11 +167,11 @@ fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Pr
         return run;
     };
     let a = plus(&free.values, -1.0, &projector.apply(&of.acceleration(&q, &v, &free.values)));
-    let mut at = Trial { q, v, a };
+    let mut at = TrialPoint { q, v, a };
     for step in 1..=(until / h).round() as usize {
         let t = step as f64 * h;
         let (q, v) = (plus(&plus(&at.q, h, &at.v), 0.5 * h * h, &at.a), plus(&at.v, h, &at.a));
-        let mut x = Trial { q, v, a: at.a };
+        let mut x = TrialPoint { q, v, a: at.a };
         let mut before = None;
         let mut iterations = 0;
         while let Some(local) = Local::at(of, t, &x) {
@@ -198,7 +200,7 @@ fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Pr
         let rest = plus(&of.force(t, &at.q, &at.v), -1.0, &of.mass(&at.q).apply(&at.a));
         let lambda = inverse.transpose().apply(&rest);
         let torque = of.angle(&gradient.transpose().apply(&lambda));
-        run.steps.push(Taken { t, q: at.q.clone(), v: at.v.clone(), a: at.a.clone(), torque, iterations });
+        run.steps.push(GluedStep { t, q: at.q.clone(), v: at.v.clone(), a: at.a.clone(), torque, iterations });
     }
     run
 }
@@ -221,7 +223,7 @@ impl Run {
     fn most_iterations(&self) -> usize {
         self.steps.iter().map(|s| s.iterations).max().unwrap_or(0)
     }
-    fn error(&self, of: impl Fn(&Taken) -> f64) -> f64 {
+    fn error(&self, of: impl Fn(&GluedStep) -> f64) -> f64 {
         self.steps.iter().map(|s| of(s).abs()).fold(0.0, f64::max)
     }
 }
@@ -250,7 +252,7 @@ fn relative(report: &mut Report) {
         claim.asks(if exact_law { "q₁ [rad], β = 1/6" } else { "q₁ [rad]" }, angles, at_most(angle));
         claim.asks(if exact_law { "torque [N m], β = 1/6" } else { "torque [N m]" }, torques, at_most(torque));
         if beta == 0.25 {
-            let curve = |name: &str, f: &dyn Fn(&Taken) -> f64| Curve {
+            let curve = |name: &str, f: &dyn Fn(&GluedStep) -> f64| Curve {
                 name: name.into(),
                 points: run.steps.iter().map(|s| (s.t, f(s))).collect(),
                 marked: false,
@@ -402,7 +404,7 @@ fn cartesian(report: &mut Report, quick: bool) {
         let [q, v, a, _] = exact(t);
         (-0.5 * q.sin() * v, -0.5 * (q.cos() * v * v + q.sin() * a))
     };
-    let glued = |f: &dyn Fn(&Taken) -> f64| Curve {
+    let glued = |f: &dyn Fn(&GluedStep) -> f64| Curve {
         name: "glued".into(),
         points: run.steps.iter().map(|s| (s.t, f(s))).collect(),
         marked: false,
@@ -439,6 +441,12 @@ pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     }
     if wanted("stability") {
         stability::stability(&mut report, quick);
+    }
+    if wanted("survey") {
+        survey::survey(&mut report);
+    }
+    if wanted("relaxation") {
+        relaxation::relaxation(&mut report);
     }
     report
 }
@@ -488,7 +496,7 @@ mod tests {
     #[test]
     fn every_claim_about_gluing_holds() {
         let report = reproduce(None, true);
-        assert_eq!(report.figures.len(), 6);
+        assert_eq!(report.figures.len(), 7);
         every_claim_holds_and_could_fail(&report, TABLES);
     }
 }

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// Another program's limits, of which only the stiffnesses are known. Masses of 1 kg and a damping of 10 ms times the stiffness have these limits
 /// to 3 %.
-const DAMPING: f64 = 1e-2;
+pub(super) const DAMPING: f64 = 1e-2;
 const KNOWN: [(f64, &str, f64); 3] = [(1e2, "1e2", 2e-2), (1e4, "1e4", 9.7e-3), (1e6, "1e6", 9.7e-5)];
 
 /// Windows of a run.
 const WINDOWS: usize = 400;
 
-fn two_masses(stiffness: f64) -> Option<Arc<System>> {
+pub(super) fn two_masses(stiffness: f64) -> Option<Arc<System>> {
     let text = format!(
         "model = {{ plane = \"xy\" }}\n[body]\n\
          a = {{ mass = 1, inertia = 1, at = [0, 0], velocity = [-0.05, 0] }}\n\
@@ -31,24 +31,26 @@ fn two_masses(stiffness: f64) -> Option<Arc<System>> {
     Some(Arc::new(read_text("two-masses.toml", &text, &[]).ok()?.model.compile()))
 }
 
-fn join(system: &Arc<System>, coupling: Coupling, window: f64) -> Option<Coordinator> {
+/// Cuts a machine at one joint or force and glues it.
+pub(super) fn join(system: &Arc<System>, at: &str, options: GlueOptions) -> Option<Coordinator> {
+    let coupling = options.coupling;
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let (point, _) = assemble(&dynamics, &system.initial_state()).ok()?;
-    let cut = cut(system, &point, &["spring"]).ok()?;
+    let cut = cut(system, &point, &[at]).ok()?;
     let own = Options { method: MethodName::Dopri5, rtol: 1e-9, ..Options::default() };
     let make = |part: PartModel| match coupling {
         Coupling::Windows | Coupling::Explicit => part.with_own_solver(own.clone()),
         coupling => part.in_step(coupling, Options::default().parameters.rho),
     };
     let parts = cut.parts.into_iter().map(make).collect::<Result<Vec<_>, _>>().ok()?;
-    let options = GlueOptions { coupling, window, ..GlueOptions::default() };
     Coordinator::new(parts, cut.interface, 0.0, options).ok()
 }
 
 /// By how much the oscillation √(2k/m s² + ṡ²) of the stretch s grows from the second quarter of the windows to the
 /// last one; zero if it has died out.
 pub fn growth(stiffness: f64, coupling: Coupling, window: f64) -> f64 {
-    let joined = two_masses(stiffness).and_then(|system| join(&system, coupling, window));
+    let options = GlueOptions { coupling, window, ..GlueOptions::default() };
+    let joined = two_masses(stiffness).and_then(|system| join(&system, "spring", options));
     let Some(mut glued) = joined else { return f64::NAN };
     let mut sizes = Vec::with_capacity(WINDOWS);
     let ended = glued.run(WINDOWS as f64 * window, &mut |c| {

@@ -198,6 +198,59 @@ fn nothing_is_written_through_a_link() {
     assert_eq!(fs::read_to_string(&mine).unwrap(), "precious");
 }
 
+/// The end of a run during which somebody is busy with its folder: the writer looks at the end several times, and at one of
+/// these something is removed.
+struct Meddled {
+    looks: std::cell::Cell<usize>,
+    at: usize,
+    remove: PathBuf,
+}
+
+impl RunReport for Meddled {
+    fn ended(&self) -> Ended {
+        if self.looks.replace(self.looks.get() + 1) == self.at {
+            let _ = fs::remove_dir_all(&self.remove).or_else(|_| fs::remove_file(&self.remove));
+        }
+        Ended::Finished
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_removed_while_a_result_is_put_in_place_is_told() {
+    let s = Scratch::new("meddled");
+    let dir = s.path().join("results");
+    let mut told = 0;
+    for (what, earlier) in [("", false), ("unfinished", true), (PARQUET, false), (SUMMARY, false), (PARQUET, true)] {
+        for at in 0..4 {
+            let _ = fs::remove_dir_all(&dir);
+            if earlier {
+                run(&dir, 3, "finished").unwrap();
+            }
+            let mut f = Folder::new(&dir);
+            f.begin(&header(&["x"])).unwrap();
+            f.frame(0.0, &[1.0]).unwrap();
+            let inner = if what == UNFINISHED { dir.clone() } else { dir.join(UNFINISHED) };
+            let remove = if what.is_empty() { dir.clone() } else { inner.join(what) };
+            match f.end(&Meddled { looks: 0.into(), at, remove }) {
+                Ok(()) => {
+                    assert!([PARQUET, CSV, SUMMARY].iter().all(|name| dir.join(name).is_file()), "{what}, {at}");
+                    assert_eq!(
+                        crate::Results::open(&dir).unwrap().now().table.as_ref().unwrap().rows(),
+                        1,
+                        "{what}, {at}: the result before"
+                    );
+                }
+                Err(e) => {
+                    told += 1;
+                    assert!(e.to_string().starts_with("cannot write "), "{e}");
+                }
+            }
+        }
+    }
+    assert!(told >= 5, "{told}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_folder_that_vanishes_or_cannot_be_written_is_told() {

@@ -1,9 +1,9 @@
 //! Verification, modes and inverse dynamics as JSON.
 
-use super::{Named, entries, value};
+use super::{NamedValues, entries, value};
 use bellcrank_solve::analyses::inverse::{Demand, Inverse};
 use bellcrank_solve::analyses::modes::{Mode, Modes};
-use bellcrank_solve::record::{Ended, Report};
+use bellcrank_solve::record::{Ended, RunReport};
 use bellcrank_solve::verify::{Deviation, Verification};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ pub fn verification(v: &Verification) -> Value {
         observed_order: v.order,
         worst: v.worst().map(DeviationJson::of),
         by_unit: v.by_unit().into_iter().map(DeviationJson::of).collect(),
-        errors: Named(v.channels.iter().map(|d| (d.name.clone(), d.error)).collect()),
+        errors: NamedValues(v.channels.iter().map(|d| (d.name.clone(), d.error)).collect()),
     })
 }
 
@@ -35,7 +35,7 @@ struct VerificationJson<'a> {
     observed_order: Option<f64>,
     worst: Option<DeviationJson<'a>>,
     by_unit: Vec<DeviationJson<'a>>,
-    errors: Named<f64>,
+    errors: NamedValues<f64>,
 }
 
 #[derive(Serialize)]
@@ -87,7 +87,7 @@ struct ModeJson {
     rigid: bool,
     grows: bool,
     /// Real and imaginary part of each component.
-    shape: Named<(f64, f64)>,
+    shape: NamedValues<(f64, f64)>,
 }
 
 impl ModeJson {
@@ -99,7 +99,7 @@ impl ModeJson {
             damping_ratio: m.damping(),
             rigid: m.rigid,
             grows: m.grows(),
-            shape: Named(all.components.iter().zip(shape).map(|((name, _), x)| (name.clone(), *x)).collect()),
+            shape: NamedValues(all.components.iter().zip(shape).map(|((name, _), x)| (name.clone(), *x)).collect()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::value;
 use bellcrank_solve::evidence::compare::{Outcome, Precision, Reference};
-use bellcrank_solve::record::{Ended, Report};
+use bellcrank_solve::record::{Ended, RunReport};
 use bellcrank_solve::run::Names;
 use serde::Serialize;
 use serde_json::Value;

@@ -17,7 +17,7 @@ pub use run::run;
 
 use bellcrank_solve::Summary;
 use bellcrank_solve::analyses::inverse::Inverse;
-use bellcrank_solve::record::{Ended, Report};
+use bellcrank_solve::record::{Ended, RunReport};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -37,7 +37,7 @@ impl Object {
     }
 }
 
-impl Report for Object {
+impl RunReport for Object {
     fn ended(&self) -> Ended {
         match self.0.get("status").and_then(Value::as_str) {
             Some("failed") => Ended::Failed(self.0.get("error").and_then(Value::as_str).unwrap_or_default().into()),
@@ -48,7 +48,7 @@ impl Report for Object {
 }
 
 /// The entries of a report; of a kind that is not known here only how it ended. Final values are left out: see [`write()`].
-pub fn report(report: &dyn Report) -> Map<String, Value> {
+pub fn report(report: &dyn RunReport) -> Map<String, Value> {
     let any: &dyn Any = report;
     if let Some(summary) = any.downcast_ref::<Summary>() {
         run(summary)
@@ -78,7 +78,7 @@ pub struct FinalValues<'a> {
 
 impl<'a> FinalValues<'a> {
     /// Those of a simulation; other reports have none.
-    pub fn of(report: &'a dyn Report) -> Option<FinalValues<'a>> {
+    pub fn of(report: &'a dyn RunReport) -> Option<FinalValues<'a>> {
         let any: &dyn Any = report;
         any.downcast_ref::<Summary>().map(|s| FinalValues { t: s.t, values: &s.last })
     }
@@ -138,9 +138,9 @@ fn entries(data: &impl Serialize) -> Map<String, Value> {
 }
 
 /// A list of named values as an object, in its order.
-struct Named<T>(Vec<(String, T)>);
+struct NamedValues<T>(Vec<(String, T)>);
 
-impl<T: Serialize> Serialize for Named<T> {
+impl<T: Serialize> Serialize for NamedValues<T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }

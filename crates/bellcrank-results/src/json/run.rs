@@ -1,12 +1,12 @@
 //! A simulation's summary as JSON.
 
-use super::{Named, entries};
+use super::{NamedValues, entries};
 use bellcrank_solve::Summary;
 use bellcrank_solve::engines::{LoopReport, SplitReport};
 use bellcrank_solve::events::Event;
 use bellcrank_solve::history::Culprit;
 use bellcrank_solve::proof::{Proof, Sizes};
-use bellcrank_solve::record::{Ended, Report};
+use bellcrank_solve::record::{Ended, RunReport};
 use bellcrank_solve::run::{Excess, Names, OutputSummary};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -203,7 +203,7 @@ impl<'a> RefusedJson<'a> {
 #[derive(Serialize)]
 struct ProofJson<'a> {
     acceleration_residual: f64,
-    seconds: Named<f64>,
+    seconds: NamedValues<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     momentum: Option<MomentumJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ impl<'a> ProofJson<'a> {
         let pair = |s: Sizes| [s.linear, s.angular];
         ProofJson {
             acceleration_residual: p.acceleration,
-            seconds: Named(p.seconds.iter().map(|(phase, s)| (phase.replace(' ', "_"), *s)).collect()),
+            seconds: NamedValues(p.seconds.iter().map(|(phase, s)| (phase.replace(' ', "_"), *s)).collect()),
             momentum: p.known.then(|| MomentumJson {
                 initial: &p.momentum.0,
                 last: &p.momentum.1,

@@ -7,7 +7,7 @@ use parquet::basic::Encoding;
 use std::io::{self, Write};
 
 /// What the footer tells.
-pub struct About<'a> {
+pub struct FooterText<'a> {
     pub columns: &'a Described,
     pub groups: Vec<Group>,
 }
@@ -103,7 +103,7 @@ impl<W: Write> Compact<W> {
     }
 }
 
-impl About<'_> {
+impl FooterText<'_> {
     /// The `FileMetaData` of the format.
     pub fn write<W: Write>(&self, out: &mut Compact<W>) -> io::Result<()> {
         use code::*;

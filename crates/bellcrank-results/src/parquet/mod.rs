@@ -15,7 +15,7 @@
 
 mod footer;
 
-use self::footer::{About, Compact, Group};
+use self::footer::{Compact, FooterText, Group};
 use crate::journal::Rows;
 use parquet::basic::{Compression, Encoding, Repetition, Type as Physical};
 use parquet::data_type::DoubleType;
@@ -44,7 +44,7 @@ pub fn write(rows: &Rows, out: impl Write + Send) -> io::Result<()> {
     let mut out = TrackedWrite::new(BufWriter::with_capacity(1 << 16, out));
     out.write_all(b"PAR1")?;
     let encoder = Encoder::new()?;
-    let mut about = About { columns: rows.described(), groups: vec![] };
+    let mut about = FooterText { columns: rows.described(), groups: vec![] };
     let mut next = 0;
     while next < rows.len() {
         let most = group_rows(about.columns.width(), about.groups.len());

@@ -1,6 +1,6 @@
 //! Equalities and actuators.
 
-use super::Reader;
+use super::MjcfReader;
 use crate::robot::{Actuator, Along, Joint, JointKind, Pose, Tie};
 use crate::xml::El;
 use bellcrank_math::{Quat, Vec3};
@@ -12,7 +12,7 @@ const SHORTHANDS: [&str; 4] = ["general", "motor", "position", "velocity"];
 
 /// gain · u + bias₀ + bias₁ · length + bias₂ · velocity, as MuJoCo has it.
 #[derive(Clone, Copy)]
-struct Law {
+struct ActuatorLaw {
     gain: f64,
     bias: [f64; 3],
     /// Whether the bias counts.
@@ -21,7 +21,7 @@ struct Law {
     force: Option<[f64; 2]>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MjcfReader<'a> {
     pub fn equalities(&mut self, root: El<'a>) {
         let all: Vec<El> = root.all("equality").flat_map(|s| s.children().collect::<Vec<_>>()).collect();
         for (k, el) in all.into_iter().enumerate() {
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         let Some(known) = self.joints.get(joint).copied() else {
             return Err(el.error(format!("{} acts on {}, which is no joint of the file", el.words(), quoted(joint))));
         };
-        let mut law = Law { gain: 1.0, bias: [0.0; 3], affine: false, gear: 1.0, force: None };
+        let mut law = ActuatorLaw { gain: 1.0, bias: [0.0; 3], affine: false, gear: 1.0, force: None };
         let mut limited = None;
         let chain = self.defaults.chain(el.attribute("class"));
         let behind = chain.iter().rev().flat_map(|d| d.children().filter(|c| SHORTHANDS.contains(&c.name())));
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
             }
             limited = part.attribute("forcelimited").or(limited);
         }
-        let Law { gain, gear, force, .. } = law;
+        let ActuatorLaw { gain, gear, force, .. } = law;
         let bias = if law.affine { law.bias } else { [0.0; 3] };
         let force = force.filter(|_| limited != Some("false"));
         let mut limits = force.map(|f| f.map(|x| x * gear));
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Law {
+impl ActuatorLaw {
     /// What an element says, over what was said before.
     fn apply(&mut self, el: El) -> Result<(), Diagnostic> {
         if let Some(gear) = el.numbers("gear")?.and_then(|g| g.first().copied()) {

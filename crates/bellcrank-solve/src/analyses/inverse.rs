@@ -3,11 +3,12 @@
 //! A model whose drives leave no freedom moves as they say; what they must give follows from the balance
 //! of forces. A drive that holds a motion to f(t) acts along it with the effort −λ and the power −λ ḟ.
 
+use super::statics::{StaticsError, refuse_fmus};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::linearization::{Linearization, linearize};
-use crate::record::{Channel, Ended, Header, Recorder, Report};
-use crate::run::Timetable;
+use crate::record::{Channel, Ended, Header, Recorder, RunReport};
+use crate::run::{Timetable, accelerations_differ};
 use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::names;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 /// Where the efforts of a drive stand among the multipliers.
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct DriveRows {
     /// The joint's name.
     pub name: String,
     /// Channels of its efforts, each with its unit and the row of λ.
@@ -116,7 +117,7 @@ impl fmt::Display for InverseError {
 impl std::error::Error for InverseError {}
 
 /// The drives of a model, with the rows of their efforts.
-pub fn drives(system: &System) -> Vec<Drive> {
+pub fn drives(system: &System) -> Vec<DriveRows> {
     let dimension = system.model.space.dimension();
     let mut out = Vec::new();
     for (number, joint) in system.model.joints.iter().enumerate() {
@@ -138,7 +139,7 @@ pub fn drives(system: &System) -> Vec<Drive> {
             }
             _ => continue,
         }
-        out.push(Drive { name: joint.name.clone(), efforts });
+        out.push(DriveRows { name: joint.name.clone(), efforts });
     }
     out
 }
@@ -202,14 +203,16 @@ fn without_control(system: &Arc<System>) -> (Arc<System>, Vec<String>) {
     (Arc::new(rest.into_system()), names)
 }
 
-/// Follows the prescribed motion to `until`, in samples of `distance`, and records all channels with the
-/// efforts and powers of the drives behind them.
+/// Follows the prescribed motion to `until`, in samples of `distance`; if none is given in two hundred, and on both sides of the times at
+/// which efforts jump, where they have their peaks. Records all channels with the efforts and powers of the drives behind them.
 pub fn inverse(
     system: &Arc<System>,
     until: f64,
-    distance: f64,
+    distance: Option<f64>,
     out: &mut dyn Recorder,
 ) -> Result<Inverse, InverseError> {
+    let refused = |e: StaticsError| InverseError::Step(StepError::Refused { t: 0.0, why: e.to_string() });
+    refuse_fmus(system).map_err(refused)?;
     let (system, left_out) = without_control(system);
     let system = &system;
     let dynamics: Arc<dyn Dynamics> = system.clone();
@@ -238,7 +241,7 @@ pub fn inverse(
         channels.push(Channel { name: format!("{owner}.power{axis}"), unit: "W" });
     }
     out.begin(&Header { model: system.model.name.clone(), channels }).map_err(record)?;
-    let mut watch = Watch::new(system.clone(), rows);
+    let mut watch = EffortLog::new(system.clone(), rows);
     let ended = follow(&dynamics, &start, until, distance, &mut |at| {
         let values = watch.see(at);
         out.frame(at.t, values).map_err(|e| StepError::Record(e.to_string()))
@@ -265,17 +268,36 @@ fn axis_of(part: &str) -> Option<&str> {
 /// The relative tolerance of what only its rate drives.
 const PRECISION: f64 = 1e-9;
 
-/// Visits the samples of a motion without freedom.
+/// Samples of a motion, unless a distance is given.
+const SAMPLES: f64 = 200.0;
+
+/// Whether accelerations or reactions at two points are others than rounding makes them.
+fn differ(a: &Point, b: &Point) -> bool {
+    let size = a.lambda.iter().chain(&b.lambda).fold(0.0f64, |m, x| m.max(x.abs()));
+    accelerations_differ(a, b) || a.lambda.iter().zip(&b.lambda).any(|(a, b)| (a - b).abs() > PRECISION * size)
+}
+
+/// Visits the samples of a motion without freedom; without a given distance also both sides of where something jumps.
 fn follow(
     dynamics: &Arc<dyn Dynamics>,
     start: &Point,
     until: f64,
-    distance: f64,
+    distance: Option<f64>,
     visit: &mut dyn FnMut(&Point) -> Result<(), StepError>,
 ) -> Result<(), StepError> {
-    let mut engine = Kinematic::new(dynamics.clone(), start, (until - start.t) / 200.0, PRECISION);
+    let longest = (until - start.t) / SAMPLES;
+    let mut engine = Kinematic::new(dynamics.clone(), start, longest, PRECISION);
+    let (everything, distance) = (distance.is_none(), distance.unwrap_or(longest));
     let mut timetable = Timetable::new(dynamics.courses());
     visit(start)?;
+    let mut last = start.t;
+    let mut once = |at: &Point| {
+        if at.t <= last {
+            return Ok(());
+        }
+        last = at.t;
+        visit(at)
+    };
     let mut next = 1u64;
     loop {
         let t = start.t + next as f64 * distance;
@@ -287,13 +309,17 @@ fn follow(
                 engine.settle();
             }
             while let Some(b) = timetable.due(engine.state(), t) {
+                let before = engine.point().clone();
                 if engine.cross(b.after)? {
                     let why = "the rate of a drive jumps, and its effort is an impulse: `bellcrank run` reports it";
                     return Err(StepError::Refused { t: b.after, why: why.into() });
                 }
+                if everything && differ(&before, engine.point()) {
+                    [&before, engine.point()].into_iter().try_for_each(&mut once)?;
+                }
             }
         }
-        visit(engine.point())?;
+        once(engine.point())?;
         engine.settle();
         if t >= until {
             return Ok(());
@@ -303,7 +329,7 @@ fn follow(
 }
 
 /// Collects efforts and powers over time.
-struct Watch {
+struct EffortLog {
     system: Arc<System>,
     rows: Vec<(String, &'static str, usize)>,
     w: bellcrank_model::Workspace,
@@ -313,10 +339,10 @@ struct Watch {
     seen: Vec<(f64, f64)>,
 }
 
-impl Watch {
-    fn new(system: Arc<System>, rows: Vec<(String, &'static str, usize)>) -> Watch {
+impl EffortLog {
+    fn new(system: Arc<System>, rows: Vec<(String, &'static str, usize)>) -> EffortLog {
         let w = system.workspace();
-        Watch { system, rows, w, values: Vec::new(), times: Vec::new(), seen: Vec::new() }
+        EffortLog { system, rows, w, values: Vec::new(), times: Vec::new(), seen: Vec::new() }
     }
 
     fn see(&mut self, at: &Point) -> &[f64] {
@@ -380,7 +406,7 @@ impl Watch {
     }
 }
 
-impl Report for Inverse {
+impl RunReport for Inverse {
     fn ended(&self) -> Ended {
         self.ended.clone()
     }

@@ -1,6 +1,6 @@
 //! Which joints to change so that nothing is redundant.
 
-use super::redundancy::{Found, count};
+use super::redundancy::{RowsAtPoint, count};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::joints::equations::{Equation, coincide, hold, perpendicular};
 use bellcrank_model::joints::{Joint, Motion, X, Y, Z};
@@ -63,12 +63,12 @@ fn redundancy_of(model: Model, at: &Point, freedom: usize) -> Option<usize> {
 }
 
 /// So many joints are tried in every order, more of them one by one.
-const FEW: usize = 40;
+const TRIED_IN_EVERY_ORDER: usize = 40;
 /// So many coordinates times joints are tried.
-const MOST: usize = 100_000;
+const MOST_TRIALS: usize = 100_000;
 
 /// Which joints to change to which kind, so that no equation is redundant; or why that was not looked for.
-pub(super) fn advice(system: &System, at: &Point, usual: &Found) -> Result<Vec<String>, String> {
+pub(super) fn advice(system: &System, at: &Point, usual: &RowsAtPoint) -> Result<Vec<String>, String> {
     let joint_of = |k: usize| system.constraints()[k].joint;
     let mut suspects: Vec<usize> = Vec::new();
     let mut seen = vec![false; system.model.joints.len()];
@@ -81,14 +81,14 @@ pub(super) fn advice(system: &System, at: &Point, usual: &Found) -> Result<Vec<S
     });
     let redundant = usual.dependent.len();
     let n = system.layout().n();
-    if suspects.len() * n > MOST {
+    if suspects.len() * n > MOST_TRIALS {
         let among = format!("of a model with {n} coordinates");
         return Err(match suspects.len() {
-            many if many > FEW => format!("{many} joints take part, too many to try"),
+            many if many > TRIED_IN_EVERY_ORDER => format!("{many} joints take part, too many to try"),
             few => format!("{few} joints take part, {among}, too large to try; check a model of that part alone"),
         });
     }
-    if suspects.len() > FEW {
+    if suspects.len() > TRIED_IN_EVERY_ORDER {
         return weaken_one_by_one(system, at, usual.freedom, redundant, &suspects)
             .ok_or("weaker joints, tried one by one, leave redundant equations".into());
     }

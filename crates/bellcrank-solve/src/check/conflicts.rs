@@ -10,7 +10,7 @@ use bellcrank_model::{Dynamics, System};
 use std::sync::Arc;
 
 /// Up to so many joints, a smallest contradiction is looked for.
-const FEW: usize = 300;
+const JOINTS_SEARCHED: usize = 300;
 
 /// The joints and start values that contradict each other, as few as it takes [Junker 2004].
 pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyError, thorough: bool) {
@@ -18,16 +18,19 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
     let mut by = error.clone();
     let mut set = Vec::new();
     let open = !matches!(error, AssemblyError::Rates { .. });
-    if open && thorough && model.joints.len() <= FEW {
-        let items: Vec<Item> =
-            (0..model.joints.len()).map(Item::Joint).chain((0..model.start.len()).map(Item::Start)).collect();
+    if open && thorough && model.joints.len() <= JOINTS_SEARCHED {
+        let items: Vec<Suspect> =
+            (0..model.joints.len()).map(Suspect::Joint).chain((0..model.start.len()).map(Suspect::Start)).collect();
         set = start::smallest(&[], false, &items, &|set| contradiction(model, set).is_some());
         if let Some(found) = contradiction(model, &set) {
             by = found;
         }
     }
-    if open && thorough && model.joints.len() > FEW {
-        c.leave_out("the smallest set of joints that contradict each other", &format!("more than {FEW} joints"));
+    if open && thorough && model.joints.len() > JOINTS_SEARCHED {
+        c.leave_out(
+            "the smallest set of joints that contradict each other",
+            &format!("more than {JOINTS_SEARCHED} joints"),
+        );
     }
     let mut involved: Vec<Subject> = distinct(set.iter().map(|item| item.subject(model)));
     if let AssemblyError::Rates { sides, .. } = error {
@@ -69,31 +72,31 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
 
 /// What may contradict: a joint, or a value given at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Item {
+enum Suspect {
     Joint(usize),
     Start(usize),
 }
 
-impl Item {
+impl Suspect {
     fn subject(&self, model: &Model) -> Subject {
         match self {
-            Item::Joint(j) => model.subject(Place::Joint(*j)),
-            Item::Start(s) => model.subject(Place::Start(model.start[*s].joint)),
+            Suspect::Joint(j) => model.subject(Place::Joint(*j)),
+            Suspect::Start(s) => model.subject(Place::Start(model.start[*s].joint)),
         }
     }
 }
 
 /// Why the model with only these joints and start values cannot be assembled, if so.
-fn contradiction(model: &Model, items: &[Item]) -> Option<AssemblyError> {
+fn contradiction(model: &Model, items: &[Suspect]) -> Option<AssemblyError> {
     let mut part = model.clone();
-    let kept: Vec<usize> = (0..model.joints.len()).filter(|j| items.contains(&Item::Joint(*j))).collect();
+    let kept: Vec<usize> = (0..model.joints.len()).filter(|j| items.contains(&Suspect::Joint(*j))).collect();
     part.joints = kept.iter().map(|j| model.joints[*j].clone()).collect();
     part.start = Vec::new();
-    for (_, start) in model.start.iter().enumerate().filter(|(s, _)| items.contains(&Item::Start(*s))) {
+    for (_, start) in model.start.iter().enumerate().filter(|(s, _)| items.contains(&Suspect::Start(*s))) {
         // a start value means nothing without its joint's coordinate, so the joint comes back weightless
         let joint = kept.iter().position(|j| *j == start.joint).unwrap_or_else(|| {
             let mut entry = model.joints[start.joint].clone();
-            entry.joint = Arc::new(Measured(entry.joint.clone()));
+            entry.joint = Arc::new(MeasuredJoint(entry.joint.clone()));
             part.joints.push(entry);
             part.joints.len() - 1
         });
@@ -109,9 +112,9 @@ fn contradiction(model: &Model, items: &[Item]) -> Option<AssemblyError> {
 }
 
 /// A joint whose coordinates are measured and which holds nothing.
-struct Measured(Arc<dyn Joint>);
+struct MeasuredJoint(Arc<dyn Joint>);
 
-impl Joint for Measured {
+impl Joint for MeasuredJoint {
     fn equations(&self, _space: Space) -> Vec<Box<dyn Equation>> {
         Vec::new()
     }

@@ -58,7 +58,7 @@ pub struct Redundancy {
 
 /// How large a model is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct ModelCounts {
     /// Bodies; the ground is none.
     pub bodies: usize,
     /// Joints.
@@ -77,7 +77,7 @@ pub struct Check {
     /// The model's name.
     pub model: String,
     /// How large it is.
-    pub counts: Counts,
+    pub counts: ModelCounts,
     /// Degrees of freedom; `None` where the model cannot be assembled.
     pub degrees_of_freedom: Option<usize>,
     /// Equations that others hold already, by joint.
@@ -148,7 +148,7 @@ fn look(system: &Arc<System>, options: &Options, assembled: Option<&Start>) -> C
     let layout = system.layout();
     let mut c = Check {
         model: model.name.clone(),
-        counts: Counts {
+        counts: ModelCounts {
             bodies: model.bodies.iter().filter(|b| b.is_shown()).count(),
             joints: model.joints.len(),
             forces: model.forces.len(),

@@ -21,7 +21,7 @@ const NEARBY: f64 = 0.05;
 const SHORTER: f64 = 0.25;
 
 /// What the equations hold at a point.
-pub(super) struct Found {
+pub(super) struct RowsAtPoint {
     /// Degrees of freedom.
     pub(super) freedom: usize,
     /// Rows that others hold already.
@@ -77,20 +77,20 @@ impl Elimination {
     }
 
     /// What the equations hold at a point; of a large model without the blocks that take part in redundancy.
-    pub(super) fn find(&mut self, at: &Point, w: &mut Workspace) -> Option<Found> {
+    pub(super) fn find(&mut self, at: &Point, w: &mut Workspace) -> Option<RowsAtPoint> {
         let dynamics = self.dynamics.clone();
         if !is_large(&*dynamics) {
             let found = rank(&*dynamics, at, w)?;
             let (dependent, support) = (found.dependent(), found.support(&*dynamics));
-            return Some(Found { freedom: found.n - found.rank, dependent, support });
+            return Some(RowsAtPoint { freedom: found.n - found.rank, dependent, support });
         }
         let dependent = self.factor(at, w)?.dropped_rows();
         let freedom = (dynamics.layout().n() + dependent.len()).saturating_sub(dynamics.layout().m());
-        Some(Found { freedom, dependent, support: Vec::new() })
+        Some(RowsAtPoint { freedom, dependent, support: Vec::new() })
     }
 
     /// Finds the blocks that take part in redundancy, where [`Self::find`] left them out.
-    fn complete(&mut self, found: &mut Found, at: &Point, w: &mut Workspace) -> Option<()> {
+    fn complete(&mut self, found: &mut RowsAtPoint, at: &Point, w: &mut Workspace) -> Option<()> {
         if is_large(&*self.dynamics) && !found.dependent.is_empty() && found.support.is_empty() {
             self.factor(at, w)?;
             let scales = RowScales::new(&*self.dynamics, at, w);
@@ -205,7 +205,7 @@ pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut 
     let Some(mut here) = elimination.find(start, w) else {
         return c.leave_out("redundant equations and freedom", "the rank of the constraints could not be found");
     };
-    let mut generic: Option<(Point, Found)> = None;
+    let mut generic: Option<(Point, RowsAtPoint)> = None;
     let mut poses = 0;
     let mut random = Xorshift(7);
     let tries = if thorough { 4 } else { 2 };

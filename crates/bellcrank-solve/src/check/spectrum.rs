@@ -187,7 +187,7 @@ fn pencil(a: &[f64], b: &[f64], n: usize) -> Option<Vec<f64>> {
 }
 
 /// An explicit method that needs fewer steps than this for its stability takes them for accuracy.
-const FEW: f64 = 500.0;
+const STEPS_FOR_ACCURACY: f64 = 500.0;
 
 /// More steps than this are too many for what has died out.
 const MANY: f64 = 2e4;
@@ -209,7 +209,7 @@ pub(super) fn method(c: &Check, options: &Options) -> String {
     // an explicit method takes about one step in three units of the fastest rate
     let steps = s.fastest() * options.until / 3.0;
     match s.decay < DAMPED * s.fastest() {
-        _ if steps < FEW => format!("{explicit} on index1: not stiff about the start"),
+        _ if steps < STEPS_FOR_ACCURACY => format!("{explicit} on index1: not stiff about the start"),
         true if steps < MANY => format!("{explicit} on index1: not stiff, its fastest oscillation is weakly damped"),
         true => format!(
             "{explicit} on index1: about {steps:.0e} steps to resolve a weakly damped oscillation; bdf on ggl if it is not excited"

@@ -1,6 +1,6 @@
 //! A check in words.
 
-use super::{Check, Counts, Finding, Severity};
+use super::{Check, Finding, ModelCounts, Severity};
 use crate::start::Assembly;
 use bellcrank_math::Vec3;
 use bellcrank_model::Subject;
@@ -57,7 +57,7 @@ pub(super) fn list<T: fmt::Display>(names: &[T]) -> String {
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { bodies, joints, forces, coordinates, equations } = self.counts;
+        let ModelCounts { bodies, joints, forces, coordinates, equations } = self.counts;
         writeln!(
             f,
             "{}: {}, {}, {}",

@@ -22,4 +22,4 @@ pub use presets::{LOW_ORDER, PRESETS, Preset, SPLITTINGS};
 pub use resolve::{Said, in_file, resolve, traced, understood};
 pub use rules::MAX_ITERATES;
 pub use table::{CHOICES, Choice, Set, choice, fields};
-pub use words::{Coordinates, ErrorBudget, ErrorScope, Solver, Tested};
+pub use words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, StepControl, Tested};

@@ -3,7 +3,7 @@
 use super::formulation::FormulationKind;
 use super::method::{Family, MethodName};
 use super::presets::Preset;
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, Tested};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, StepControl, Tested};
 use crate::methods::alpha::AlphaParameters;
 use crate::newton::Iteration;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct Options {
     pub resources: Resources,
 }
 
-/// Parameters of single methods and solvers; each is read by its own alone.
+/// Parameters of single methods, formulations and solvers; each of its thirteen fields is read by its own alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MethodParameters {
     /// Highest order of BDF.
@@ -67,10 +67,20 @@ pub struct MethodParameters {
     pub gamma: f64,
     /// b of the additive formulation.
     pub b: f64,
-    /// Iterates of sequential regularization.
+    /// Iterates of sequential regularization and of the augmented Lagrangian.
     pub iterates: usize,
-    /// ε of sequential regularization in s; `None`: twice the limit of stability.
+    /// ε of sequential regularization in s, `None`: twice the limit of stability; and of Park's multipliers, `None`: 1 ms.
     pub epsilon: Option<f64>,
+    /// What keeps the tree of sequential regularization on its constraints.
+    pub srm_tree: SrmTree,
+    /// The multipliers that its iterates begin with.
+    pub srm_start: SrmStart,
+    /// α of Baumgarte's stabilization in 1/s.
+    pub baumgarte_alpha: f64,
+    /// β of Baumgarte's stabilization in 1/s; `None`: α, so that nothing oscillates.
+    pub baumgarte_beta: Option<f64>,
+    /// The penalty of the augmented Lagrangian, as a multiple of the inertia that each constraint moves.
+    pub penalty: f64,
 }
 
 /// What error and convergence tests look at.
@@ -84,10 +94,14 @@ pub struct Testing {
     pub scope: ErrorScope,
     /// What the tolerance is for.
     pub budget: ErrorBudget,
+    /// How BDF controls its steps.
+    pub control: StepControl,
     /// Most Newton iterations per attempt; `None` lets the method choose.
     pub max_iterations: Option<usize>,
     /// The longest step of error control in s.
     pub max_step: Option<f64>,
+    /// How many times as often values are exchanged with FMUs; 0 stands for as the model says.
+    pub exchanges: u32,
 }
 
 /// What a run has of the machine it runs on.
@@ -135,11 +149,21 @@ impl Default for MethodParameters {
             b: 0.0,
             iterates: 2,
             epsilon: None,
+            srm_tree: SrmTree::Projected,
+            srm_start: SrmStart::Zero,
+            baumgarte_alpha: 10.0,
+            baumgarte_beta: None,
+            penalty: 1e6,
         }
     }
 }
 
 impl MethodParameters {
+    /// α and β of Baumgarte's stabilization.
+    pub fn closing(&self) -> (f64, f64) {
+        (self.baumgarte_alpha, self.baumgarte_beta.unwrap_or(self.baumgarte_alpha))
+    }
+
     /// The coefficients of Newmark's method.
     pub fn newmark(&self) -> AlphaParameters {
         AlphaParameters::newmark(self.beta.unwrap_or(0.25 * (self.gamma + 0.5).powi(2)), self.gamma)

@@ -3,7 +3,7 @@
 use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
-use super::words::{ErrorBudget, ErrorScope, Tested};
+use super::words::{ErrorBudget, ErrorScope, StepControl, Tested};
 use crate::newton::Iteration;
 
 /// A method on a formulation, with what a paper runs it with.
@@ -19,18 +19,26 @@ pub struct Preset {
     pub max_order: Option<usize>,
     /// The iteration, the test and its scope, if the paper chooses them.
     pub newton: Option<(Iteration, Tested, ErrorScope)>,
+    /// The control of the steps.
+    pub control: StepControl,
 }
 
 const fn low_order(name: &'static str, method: MethodName, formulation: FormulationKind) -> Preset {
-    Preset { name, method, formulation, max_order: Some(2), newton: None }
+    Preset { name, method, formulation, max_order: Some(2), newton: None, control: StepControl::Own }
 }
 
 const fn splitting(name: &'static str, iteration: Iteration, test: Tested, scope: ErrorScope) -> Preset {
     let newton = Some((iteration, test, scope));
-    Preset { name, method: MethodName::Bdf, formulation: FormulationKind::Ggl, max_order: None, newton }
+    let (method, formulation) = (MethodName::Bdf, FormulationKind::Ggl);
+    Preset { name, method, formulation, max_order: None, newton, control: StepControl::Own }
 }
 
-/// All presets: the integrators of [Negrut, Jay & Khude 2009], then those of [Yen & Petzold 1998].
+/// The same with DASSL's control, as the papers ran it.
+const fn dassl(name: &'static str, iteration: Iteration, test: Tested, scope: ErrorScope) -> Preset {
+    Preset { control: StepControl::Dassl, ..splitting(name, iteration, test, scope) }
+}
+
+/// All presets: the integrators of [Negrut, Jay & Khude 2009], then those of [Yen & Petzold 1998], with our control and with DASSL's.
 pub const PRESETS: &[Preset] = &[
     low_order("nstiff", MethodName::Bdf, FormulationKind::Index3),
     low_order("newmark", MethodName::Newmark, FormulationKind::Index3),
@@ -42,13 +50,17 @@ pub const PRESETS: &[Preset] = &[
     splitting("cm", Iteration::CoordinateModified, Tested::QV, ErrorScope::Independent),
     splitting("ggl", Iteration::Simplified, Tested::All, ErrorScope::All),
     splitting("ggl-star", Iteration::Simplified, Tested::QV, ErrorScope::All),
+    dassl("dassl-cs", Iteration::CoordinateSplit, Tested::QV, ErrorScope::Independent),
+    dassl("dassl-cm", Iteration::CoordinateModified, Tested::QV, ErrorScope::Independent),
+    dassl("dassl-ggl", Iteration::Simplified, Tested::All, ErrorScope::All),
+    dassl("dassl-ggl-star", Iteration::Simplified, Tested::Q, ErrorScope::All),
 ];
 
 /// The integrators of [Negrut, Jay & Khude 2009].
 pub const LOW_ORDER: &[Preset] = PRESETS.split_at(6).0;
 
 /// The methods of the papers on coordinate splitting [Yen & Petzold 1998].
-pub const SPLITTINGS: &[Preset] = PRESETS.split_at(6).1;
+pub const SPLITTINGS: &[Preset] = PRESETS.split_at(6).1.split_at(4).0;
 
 impl Preset {
     /// The preset of a name.
@@ -61,6 +73,7 @@ impl Preset {
         options.method = self.method;
         // papers test every step
         options.testing.budget = ErrorBudget::Step;
+        options.testing.control = self.control;
         options.formulation = Some(self.formulation);
         if let Some(order) = self.max_order {
             options.parameters.max_order = order;

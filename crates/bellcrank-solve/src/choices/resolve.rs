@@ -6,7 +6,7 @@ use super::method::MethodName;
 use super::options::Options;
 use super::presets::Preset;
 use super::table::{CHOICES, Choice, choice};
-use super::words::{Coordinates, Solver};
+use super::words::{Coordinates, Solver, SrmTree};
 use bellcrank_model::file::suggest;
 use bellcrank_model::settings::{Given, Setting, Settings};
 
@@ -170,7 +170,11 @@ fn formulation_of_preset(of: Lookup, options: &Options) -> Result<(), ChoiceErro
 /// Parameters of a method or a solver that was not chosen. A file may keep them for the method that arguments replace.
 fn parameters_of_others(of: Lookup, o: &Options) -> Result<(), ChoiceError> {
     let method = |m: MethodName| o.method == m;
-    let additive = o.formulation == Some(FormulationKind::Additive);
+    let on = |f: &[FormulationKind]| o.formulation.is_some_and(|form| f.contains(&form));
+    let additive = on(&[FormulationKind::Additive]);
+    let of_tree = o.solver.regularizes() && o.parameters.srm_tree == SrmTree::Baumgarte;
+    let closes = on(&[FormulationKind::Baumgarte, FormulationKind::Augmented]) || of_tree;
+    let regularizes = |f: FormulationKind| o.solver.regularizes() || on(&[f]);
     let replaced = ["preset", "method", "formulation", "solver"].iter().any(|k| of(k).is_some_and(Said::is_argument));
     for (key, owner, name, fits) in [
         ("rho", "method", "gen-alpha", method(MethodName::GeneralizedAlpha) || method(MethodName::Auto)),
@@ -178,12 +182,21 @@ fn parameters_of_others(of: Lookup, o: &Options) -> Result<(), ChoiceError> {
         ("beta", "method", "newmark", method(MethodName::Newmark)),
         ("gamma", "method", "newmark", method(MethodName::Newmark)),
         ("b", "method", "hht-add", additive),
-        ("epsilon", "solver", "srm", o.solver.regularizes()),
-        ("iterates", "solver", "srm", o.solver.regularizes()),
+        ("epsilon", "solver", "srm", regularizes(FormulationKind::Park)),
+        ("iterates", "solver", "srm", regularizes(FormulationKind::Augmented)),
+        ("srm_tree", "solver", "srm", o.solver.regularizes()),
+        ("srm_start", "solver", "srm", o.solver.regularizes()),
+        ("baumgarte_alpha", "formulation", "baumgarte", closes),
+        ("baumgarte_beta", "formulation", "baumgarte", closes),
+        ("penalty", "formulation", "augmented", on(&[FormulationKind::Augmented])),
     ] {
         let meant = of(key).is_some_and(|s| s.is_argument() || !replaced);
         if meant && !fits {
-            let not = if owner == "method" { o.method.name() } else { o.solver.name() };
+            let not = match owner {
+                "method" => o.method.name(),
+                "formulation" => o.formulation_of(o.method).name(),
+                _ => o.solver.name(),
+            };
             let error = ChoiceError::because(key, Why::ParameterOf(name, not));
             return Err(error.try_without(key).try_with(owner, name));
         }

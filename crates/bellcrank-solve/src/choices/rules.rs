@@ -4,7 +4,7 @@ use super::error::{ChoiceError, Suggestion};
 use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, StepControl};
 use crate::newton::Iteration;
 use bellcrank_math::threads::team;
 
@@ -24,9 +24,11 @@ const RULES: &[Rule] = &[
     step,
     max_step,
     formulation,
+    alternatives,
     iteration,
     error_scope,
     error_budget,
+    control,
     max_iterations,
     ranges,
     undamped,
@@ -129,14 +131,38 @@ fn max_step(o: &Options) -> Result<(), ChoiceError> {
 fn formulation(o: &Options) -> Result<(), ChoiceError> {
     use FormulationKind::{Ggl, Index1, Si2};
     let Some(f) = o.formulation else { return Ok(()) };
-    if o.method.explicit() && f != Index1 {
-        let reason = format!("{} is explicit and runs on index1 only", o.method.name());
+    if o.method.explicit() && !f.explicit() {
+        let reason = format!("{} is explicit and does not run on {f}", o.method.name());
         let implicit = Suggestion::to("method", "bdf").note(", which is implicit");
         return Err(ChoiceError::new("formulation", reason).try_with("formulation", "index1").instead(implicit));
     }
     if o.method == MethodName::Auto && !matches!(f, Ggl | Si2 | Index1) {
         let reason = format!("auto chooses among ggl, si2 and index1 itself and does not run on {}", f.name());
-        return Err(ChoiceError::new("formulation", reason).try_with("method", "bdf"));
+        let method = if f.implicit() { "bdf" } else { "dopri5" };
+        return Err(ChoiceError::new("formulation", reason).try_with("method", method));
+    }
+    if o.method != MethodName::Auto && !o.method.explicit() && !f.implicit() {
+        let reason = format!("{f} gives accelerations, to explicit methods, and {} is implicit", o.method.name());
+        let method = if o.step.is_some() { "rk4" } else { "dopri5" };
+        return Err(ChoiceError::new("formulation", reason).try_with("method", method).try_without("formulation"));
+    }
+    Ok(())
+}
+
+/// Parameters and solvers of the forms that stand in the place of the system of accelerations.
+fn alternatives(o: &Options) -> Result<(), ChoiceError> {
+    let p = &o.parameters;
+    for (key, x) in [("baumgarte_alpha", p.baumgarte_alpha), ("baumgarte_beta", p.closing().1)] {
+        if !(x >= 0.0 && x.is_finite()) {
+            let reason = format!("α and β of Baumgarte's stabilization must not be negative, found {x}");
+            return Err(ChoiceError::new(key, reason).try_with(key, "10"));
+        }
+    }
+    positive("penalty", p.penalty, "the penalty", "1e6")?;
+    let Some(f) = o.formulation.filter(|f| f.is_alternative()) else { return Ok(()) };
+    if !matches!(o.solver, Solver::Auto | Solver::Direct) {
+        let reason = format!("{f} finds accelerations in its own way, and has no use for {}", o.solver.name());
+        return Err(ChoiceError::new("solver", reason).try_without("solver").try_with("formulation", "index1"));
     }
     Ok(())
 }
@@ -169,6 +195,25 @@ fn error_budget(o: &Options) -> Result<(), ChoiceError> {
     if o.testing.budget == ErrorBudget::Run && o.step.is_some() {
         let reason = "fixed steps have no error control, so the error of the run cannot be limited";
         return Err(ChoiceError::new("errors", reason).try_without("errors").try_without("step"));
+    }
+    Ok(())
+}
+
+fn control(o: &Options) -> Result<(), ChoiceError> {
+    if o.testing.control == StepControl::Own {
+        return Ok(());
+    }
+    if o.method != MethodName::Bdf {
+        let reason = format!("DASSL's control is for bdf, not for {}", o.method.name());
+        return Err(ChoiceError::new("control", reason).try_with("method", "bdf").try_without("control"));
+    }
+    if o.step.is_some() {
+        let reason = "DASSL's control chooses the steps, but the step is fixed";
+        return Err(ChoiceError::new("control", reason).try_without("step").try_without("control"));
+    }
+    if o.testing.budget == ErrorBudget::Run {
+        let reason = "DASSL's control limits the error of every step, not that of the run";
+        return Err(ChoiceError::new("control", reason).try_without("errors").try_without("control"));
     }
     Ok(())
 }
@@ -256,8 +301,8 @@ fn additive(o: &Options) -> Result<(), ChoiceError> {
 
 fn threads(o: &Options) -> Result<(), ChoiceError> {
     match o.resources.threads {
-        Some(n) if !(1..=team::MOST).contains(&n) => {
-            let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST);
+        Some(n) if !(1..=team::MOST_THREADS).contains(&n) => {
+            let reason = format!("a run takes 1 to {} threads, found {n}", team::MOST_THREADS);
             let best = Suggestion::without("threads").note(", and it is chosen by model size");
             Err(ChoiceError::new("threads", reason).instead(best))
         }

@@ -5,7 +5,7 @@ use super::formulation::FormulationKind;
 use super::method::MethodName;
 use super::options::Options;
 use super::presets::{Preset, method_names, preset_names};
-use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, Tested};
+use super::words::{Coordinates, ErrorBudget, ErrorScope, Solver, SrmStart, SrmTree, StepControl, Tested};
 use crate::newton::{self, Iteration};
 use bellcrank_model::file::{Field, FieldKind, suggest, units};
 use bellcrank_model::settings::Given;
@@ -112,6 +112,14 @@ pub static CHOICES: &[Choice] = &[
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),
     ),
     word(
+        "control",
+        "own",
+        "control of order, steps and matrices of bdf",
+        "control",
+        || StepControl::NAMES,
+        |o, w| put(&mut o.testing.control, StepControl::by_name(w)),
+    ),
+    word(
         "coordinates",
         "cartesian",
         "coordinates of every body, or of the joints of a tree",
@@ -127,17 +135,62 @@ pub static CHOICES: &[Choice] = &[
         || Solver::NAMES,
         |o, w| put(&mut o.solver, Solver::by_name(w)),
     ),
-    count("iterates", "2", "S", "iterates of sequential regularization, 1 to 8", |o, n| o.parameters.iterates = n),
+    count("iterates", "2", "S", "iterates of sequential regularization, and of `augmented`, 1 to 8", |o, n| {
+        o.parameters.iterates = n
+    }),
     number(
         "epsilon",
         FieldKind::Positive,
         "s",
-        "twice the limit of stability",
+        "twice the limit of stability; 1e-3 for `park`",
         "E",
-        "ε of sequential regularization",
+        "ε of sequential regularization; of `park`, whose joints are springs with a period of 2π ε",
         |o, x| {
             o.parameters.epsilon = Some(x);
         },
+    ),
+    word(
+        "srm_tree",
+        "projected",
+        "what keeps the tree of sequential regularization on its constraints",
+        "keeper of the tree",
+        || SrmTree::NAMES,
+        |o, w| put(&mut o.parameters.srm_tree, SrmTree::by_name(w)),
+    ),
+    word(
+        "srm_start",
+        "zero",
+        "multipliers that the iterates of sequential regularization begin with",
+        "start of the multipliers",
+        || SrmStart::NAMES,
+        |o, w| put(&mut o.parameters.srm_start, SrmStart::by_name(w)),
+    ),
+    number(
+        "baumgarte_alpha",
+        FieldKind::NonNegative,
+        "1/s",
+        "10",
+        "A",
+        "α of `baumgarte`, `augmented` and `srm_tree`: constraints obey g̈ + 2α ġ + β² g = 0",
+        |o, x| o.parameters.baumgarte_alpha = x,
+    ),
+    number(
+        "baumgarte_beta",
+        FieldKind::NonNegative,
+        "1/s",
+        "baumgarte_alpha",
+        "B",
+        "β of `baumgarte`, `augmented` and `srm_tree`",
+        |o, x| o.parameters.baumgarte_beta = Some(x),
+    ),
+    number(
+        "penalty",
+        FieldKind::Positive,
+        "",
+        "1e6",
+        "P",
+        "penalty of `augmented`, as a multiple of the inertia that each constraint moves",
+        |o, x| o.parameters.penalty = x,
     ),
     number("step", FieldKind::Positive, "s", "error control", "H", "fixed step size", |o, x| o.step = Some(x)),
     number(

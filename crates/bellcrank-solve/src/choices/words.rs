@@ -114,3 +114,35 @@ impl Solver {
         matches!(self, Solver::Srm | Solver::SrmAll)
     }
 }
+
+named! {
+    /// What keeps the tree of sequential regularization on its constraints.
+    SrmTree: Projected {
+        /// A projection after every step.
+        Projected = "projected",
+        /// Baumgarte's stabilization of its accelerations, with `baumgarte_alpha` and `baumgarte_beta`.
+        Baumgarte = "baumgarte",
+        /// Nothing: it drifts as the method lets it.
+        Drifting = "drifting",
+    }
+}
+
+named! {
+    /// The multipliers that sequential regularization begins its iterates with.
+    SrmStart: Zero {
+        /// None.
+        Zero = "zero",
+        /// Those of the start: no iterate has to find them first.
+        Exact = "exact",
+    }
+}
+
+named! {
+    /// How BDF controls its order, its steps and its matrices.
+    StepControl: Own {
+        /// DASSL's control with our changes.
+        Own = "own",
+        /// DASSL's control to the letter, for the counts of papers [Brenan, Campbell & Petzold 1996].
+        Dassl = "dassl",
+    }
+}

@@ -1,15 +1,14 @@
 //! Explicit engines: Runge–Kutta on the index-1 form, v̇ from the KKT system, with projection.
 
+mod accelerations;
 mod along;
 mod smoothness;
 
+pub use self::accelerations::AccelerationSolver;
+use self::accelerations::counted;
 use self::along::Fading;
-use super::progress::Progress;
+use super::progress::StepTally;
 use super::{Engine, LoopReport, Refusal, Statistics, StepError, Stiff};
-use crate::linear::kkt::Kkt;
-use crate::linear::loop_cg::LoopCg;
-use crate::linear::projection::project;
-use crate::linear::shared::SharedKkt;
 use crate::methods::Rejection;
 use crate::methods::runge_kutta::RungeKutta;
 use crate::methods::tableau::Tableau;
@@ -35,7 +34,7 @@ pub struct Explicit {
     accepted: Point,
     y: Vec<f64>,
     dense_ready: bool,
-    progress: Progress,
+    progress: StepTally,
     last: LastStep,
     /// The time spent, where it is measured.
     seconds: Option<Seconds>,
@@ -82,46 +81,6 @@ struct Form {
     weights: &'static [f64],
 }
 
-/// What solves for v̇ and λ, and projects.
-enum AccelerationSolver {
-    /// The whole system, which others use between steps, and how often it was factored here.
-    Whole { kkt: SharedKkt, factored: usize },
-    /// Conjugate gradients on the loops of a tree.
-    Loops(Box<LoopCg>),
-}
-
-/// Does something with a shared system and counts its factorizations.
-fn counted<T>(kkt: &SharedKkt, factored: &mut usize, action: impl FnOnce(&mut Kkt) -> T) -> T {
-    let mut kkt = kkt.lock();
-    let before = kkt.factorizations;
-    let result = action(&mut kkt);
-    *factored += kkt.factorizations - before;
-    result
-}
-
-impl AccelerationSolver {
-    fn accelerate(&mut self, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
-        match self {
-            AccelerationSolver::Whole { kkt, factored } => counted(kkt, factored, |kkt| kkt.accelerate(p, w)),
-            AccelerationSolver::Loops(loops) => loops.accelerate(p, w),
-        }
-    }
-
-    fn project(&mut self, dynamics: &dyn Dynamics, p: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
-        match self {
-            AccelerationSolver::Whole { kkt, factored } => counted(kkt, factored, |kkt| project(kkt, dynamics, p, w)),
-            AccelerationSolver::Loops(loops) => project(&mut **loops, dynamics, p, w),
-        }
-    }
-
-    fn factorizations(&self) -> usize {
-        match self {
-            AccelerationSolver::Whole { factored, .. } => *factored,
-            AccelerationSolver::Loops(loops) => loops.loops().sweeps.factorizations + loops.cg.renewals,
-        }
-    }
-}
-
 /// The body or constraint of a row of the coordinates and, after them, the constraints.
 pub(super) fn owner(dynamics: &dyn Dynamics, row: usize) -> (Unknown, usize) {
     let layout = dynamics.layout();
@@ -134,10 +93,7 @@ pub(super) fn owner(dynamics: &dyn Dynamics, row: usize) -> (Unknown, usize) {
 impl Form {
     /// Tells a tape what one evaluation leaves to the next.
     fn keep(&mut self, tape: &mut Tape) {
-        match &mut self.linear {
-            AccelerationSolver::Whole { factored, .. } => tape.count(factored),
-            AccelerationSolver::Loops(loops) => loops.keep(tape),
-        }
+        self.linear.keep(tape);
         tape.plain(&mut self.point);
         tape.count(&mut self.evaluations);
         tape.plain(&mut self.pivots);
@@ -148,6 +104,11 @@ impl Form {
         }
     }
 
+    /// The size of (q, v, z).
+    fn size(&self) -> usize {
+        2 * self.point.q.len() + self.point.z.len()
+    }
+
     fn rates(&mut self, t: f64, stage: usize, y: &[f64], ydot: &mut [f64]) -> Result<(), LinearError> {
         self.evaluations += 1;
         let n = self.dynamics.layout().n();
@@ -155,9 +116,13 @@ impl Form {
         p.t = t;
         p.q.copy_from_slice(&y[..n]);
         p.v.copy_from_slice(&y[n..2 * n]);
-        p.z.copy_from_slice(&y[2 * n..]);
+        let (z, multipliers) = y[2 * n..].split_at(p.z.len());
+        p.z.copy_from_slice(z);
+        if self.linear.integrates_multipliers() {
+            p.lambda.copy_from_slice(multipliers);
+        }
         self.w.invalidate();
-        if self.careful {
+        if self.careful || self.linear.keeps_stages() {
             self.linear.project(&*self.dynamics, p, &mut self.w)?;
             self.w.invalidate();
         }
@@ -167,11 +132,15 @@ impl Form {
         self.note_pivot(t, pivot);
         let p = &mut self.point;
         let (qdot, rest) = ydot.split_at_mut(n);
-        let (vdot, zdot) = rest.split_at_mut(n);
+        let (vdot, rest) = rest.split_at_mut(n);
+        let (zdot, of_multipliers) = rest.split_at_mut(p.z.len());
         self.dynamics.rates(&p.q, &p.v, qdot);
         vdot.copy_from_slice(&p.vdot);
         zdot.fill(0.0);
         self.dynamics.add(1.0, Piece::Flow, p, &mut self.w, zdot);
+        if let Some(rates) = self.linear.multiplier_rates() {
+            of_multipliers.copy_from_slice(rates);
+        }
         self.note_power(stage);
         Ok(())
     }
@@ -180,7 +149,7 @@ impl Form {
     fn note_power(&mut self, stage: usize) {
         let (Some(power), end) = (&mut self.power, self.weights.len()) else { return };
         if stage == end || self.weights.get(stage).is_some_and(|b| *b != 0.0) {
-            power[stage] = self.dynamics.energy(&self.point, &mut self.w).power;
+            power[stage] = self.dynamics.power(&self.point, &mut self.w);
             if stage == end && power[0].is_nan() {
                 power[0] = power[stage];
             }
@@ -195,35 +164,33 @@ impl Form {
     }
 }
 
-fn stack(s: &State, y: &mut Vec<f64>) {
+/// y = (q, v, z), and λ where it is integrated.
+fn stack(s: &State, multipliers: &[f64], y: &mut Vec<f64>) {
     y.clear();
-    y.extend_from_slice(&s.q);
-    y.extend_from_slice(&s.v);
-    y.extend_from_slice(&s.z);
+    [&s.q, &s.v, &s.z].into_iter().for_each(|x| y.extend_from_slice(x));
+    y.extend_from_slice(multipliers);
 }
 
 fn unstack(y: &[f64], s: &mut State) {
-    let (n, m) = (s.q.len(), s.v.len());
+    let (n, m, k) = (s.q.len(), s.v.len(), s.z.len());
     s.q.copy_from_slice(&y[..n]);
     s.v.copy_from_slice(&y[n..n + m]);
-    s.z.copy_from_slice(&y[n + m..]);
+    s.z.copy_from_slice(&y[n + m..][..k]);
 }
 
 fn norm(weights: &Weights, n: usize, y: &[f64]) -> f64 {
-    weights.norm(&y[..n], &y[n..2 * n], &y[2 * n..])
+    weights.norm(&y[..n], &y[n..2 * n], &y[2 * n..][..weights.z.len()])
 }
 
 impl Explicit {
-    /// Starts a tableau from a consistent point. Accelerations come from `loops`, or else from `kkt`, which others may use between
-    /// steps. A tableau without error estimate needs a fixed step.
+    /// Starts a tableau from a consistent point, with what gives the accelerations. A tableau without error estimate needs a fixed step.
     pub fn new(
         dynamics: Arc<dyn Dynamics>,
         tableau: &'static Tableau,
         fixed_step: Option<f64>,
         mut tolerances: Tolerances,
         start: &Point,
-        loops: Option<LoopCg>,
-        kkt: &SharedKkt,
+        linear: AccelerationSolver,
     ) -> Result<Explicit, StepError> {
         let t = start.t;
         let mut rk = RungeKutta::new(tableau, fixed_step).map_err(|_| StepError::Collapse {
@@ -239,12 +206,9 @@ impl Explicit {
         let mut weights = Weights::default();
         tolerances.weigh(&state, start, &mut weights);
         let mut y = Vec::new();
-        stack(&state, &mut y);
+        stack(&state, linear.integrated(start), &mut y);
         let mut form = Form {
-            linear: match loops {
-                Some(loops) => AccelerationSolver::Loops(Box::new(loops)),
-                None => AccelerationSolver::Whole { kkt: kkt.clone(), factored: 0 },
-            },
+            linear,
             point: start.clone(),
             w: dynamics.workspace(),
             evaluations: 0,
@@ -267,7 +231,7 @@ impl Explicit {
             accepted: start.clone(),
             y,
             dense_ready: false,
-            progress: Progress::new(),
+            progress: StepTally::new(),
             last: LastStep::default(),
             seconds: None,
         })
@@ -375,13 +339,7 @@ impl Explicit {
 
     /// Takes the attempted step, with what came in during it.
     fn accept(&mut self) {
-        self.last.rank = match &self.form.linear {
-            AccelerationSolver::Whole { kkt, factored } => {
-                let kkt = kkt.lock();
-                (*factored > 0).then(|| (kkt.dropped(), kkt.smallest_pivot()))
-            }
-            AccelerationSolver::Loops(loops) => loops.rank(),
-        };
+        self.last.rank = self.form.linear.rank();
         self.rk.accept();
         self.dense_ready = false;
         self.progress.steps += 1;
@@ -410,14 +368,17 @@ impl Explicit {
             seconds.projections += from.elapsed().as_secs_f64();
         }
         self.accepted.store(&mut self.state);
-        self.accepted.lambda.copy_from_slice(&self.form.point.lambda);
+        match self.form.linear.integrates_multipliers() {
+            true => self.accepted.lambda.copy_from_slice(&self.rk.state()[self.form.size()..]),
+            false => self.accepted.lambda.copy_from_slice(&self.form.point.lambda),
+        }
         self.accepted.vdot.copy_from_slice(&self.form.point.vdot);
         Ok(())
     }
 
     /// The weights of the error test at the accepted state.
     fn weigh(&mut self) {
-        stack(&self.state, &mut self.y);
+        stack(&self.state, self.form.linear.integrated(&self.accepted), &mut self.y);
         self.tolerances.see(&self.state.v);
         self.tolerances.weigh(&self.state, &self.accepted, &mut self.weights);
     }
@@ -427,6 +388,8 @@ impl Engine for Explicit {
     fn step(&mut self, t_stop: f64) -> Result<(), StepError> {
         self.rk.limit(t_stop);
         self.progress.refusals.clear();
+        let begun = self.form.linear.begin(&self.accepted, &mut self.form.w);
+        begun.map_err(|e| singular(&self.form, self.state.t, e))?;
         let attempted = self.attempt();
         self.form.careful = false;
         attempted?;
@@ -462,14 +425,14 @@ impl Engine for Explicit {
         let mut y = std::mem::take(&mut self.y);
         self.rk.interpolate(t, &mut y);
         unstack(&y, out);
-        stack(&self.state, &mut y);
+        stack(&self.state, self.form.linear.integrated(&self.accepted), &mut y);
         self.y = y;
         Ok(())
     }
 
     fn settle(&mut self) {
         let changed = self.form.dynamics.settle(&mut self.state, &mut self.form.w);
-        stack(&self.state, &mut self.y);
+        stack(&self.state, self.form.linear.integrated(&self.accepted), &mut self.y);
         if changed || self.rk.state() != self.y.as_slice() {
             self.rk.set_state(&self.y);
             self.form.pass_power(false);
@@ -558,10 +521,7 @@ impl Engine for Explicit {
     }
 
     fn explain_solver(&self) -> Option<String> {
-        match &self.form.linear {
-            AccelerationSolver::Whole { kkt, .. } => Some(kkt.lock().explain()),
-            AccelerationSolver::Loops(loops) => Some(loops.explain()),
-        }
+        Some(self.form.linear.explain())
     }
 
     fn stiff(&self) -> Option<Stiff> {
@@ -592,6 +552,10 @@ impl Engine for Explicit {
     }
 
     fn names(&self) -> (&'static str, &'static str, &'static str) {
-        (self.tableau.name, "index1", if self.loop_report().is_some() { "loop-cg" } else { "none" })
+        (
+            self.tableau.name,
+            self.form.linear.formulation(),
+            if self.loop_report().is_some() { "loop-cg" } else { "none" },
+        )
     }
 }

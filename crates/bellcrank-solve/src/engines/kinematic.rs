@@ -1,7 +1,7 @@
 //! A mechanism without freedom: positions, velocities and accelerations follow from the constraints,
 //! and the reactions from inverse dynamics.
 
-use super::progress::Progress;
+use super::progress::StepTally;
 use super::{Engine, Refusal, Statistics, StepError};
 use crate::start::Follower;
 use bellcrank_math::tape::Tape;
@@ -36,7 +36,7 @@ pub struct Kinematic {
     h: f64,
     longest: f64,
     rtol: f64,
-    progress: Progress,
+    progress: StepTally,
     w: Workspace,
 }
 
@@ -63,7 +63,7 @@ impl Kinematic {
             h: longest,
             longest,
             rtol,
-            progress: Progress::new(),
+            progress: StepTally::new(),
             dynamics,
         }
     }

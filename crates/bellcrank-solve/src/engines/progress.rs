@@ -5,7 +5,7 @@ use bellcrank_model::Unknown;
 
 /// Steps taken and refused.
 #[derive(serde::Serialize, serde::Deserialize)]
-pub(super) struct Progress {
+pub(super) struct StepTally {
     pub(super) steps: usize,
     pub(super) error_test_failures: usize,
     pub(super) convergence_failures: usize,
@@ -15,9 +15,9 @@ pub(super) struct Progress {
     pub(super) revisions: Vec<Revision>,
 }
 
-impl Progress {
-    pub(super) fn new() -> Progress {
-        Progress {
+impl StepTally {
+    pub(super) fn new() -> StepTally {
+        StepTally {
             steps: 0,
             error_test_failures: 0,
             convergence_failures: 0,

@@ -7,6 +7,9 @@
 //!     μ_s = μ_{s−1} + (1/ε) W⁻¹(ḋ_s + β d_s),   μ_0 = 0            d = 0 closes the loops
 //! ```
 //!
+//! One iterate is the penalty form (3.4). μ_0 may be the multipliers of the start instead, and the tree may be kept by Baumgarte's
+//! stabilization (3.8) instead of a projection. With all constraints regularized (3.10) only M is inverted.
+//!
 //! The term in 1/ε bounds the step: (h/ε) λ_max(W⁻¹D P Dᵀ) must stay in the method's interval of stability. With ε = O(h) the
 //! s-th iterate is of order min(s, p). As published W = 1, and the joint that is moved most easily decides for all: the
 //! others, in other units or between heavier bodies, stay open. So W is the mean diagonal of each joint's own block of D P Dᵀ.
@@ -18,6 +21,7 @@
 use super::explicit::owner;
 use super::{Engine, LoopReport, Statistics, StepError};
 use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::linear::forms::Closing;
 use crate::linear::loops::Loops;
 use crate::linear::scales::RowScales;
 use crate::methods::runge_kutta::RungeKutta;
@@ -59,8 +63,34 @@ pub struct Regularization {
     pub published: bool,
     /// Whether all constraints are regularized, and not those of loops alone.
     pub all: bool,
-    /// Whether the tree is put back onto its constraints after each step.
-    pub stabilized: bool,
+    /// What keeps the tree on its constraints.
+    pub tree: TreeKeeping,
+    /// Whether μ_0 is that of the start, and not zero: then no iterate has a layer there (assumption 3.1).
+    pub exact_start: bool,
+}
+
+/// What keeps a tree on its constraints.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TreeKeeping {
+    /// It is put back after each step.
+    Projected,
+    /// G v̇ = γ − 2α ġ − β² g, as (3.8) has it with Baumgarte's stabilization.
+    Baumgarte(Closing),
+    /// Nothing: it drifts.
+    Drifting,
+}
+
+impl Default for Regularization {
+    fn default() -> Regularization {
+        Regularization {
+            iterates: 2,
+            epsilon: None,
+            published: false,
+            all: false,
+            tree: TreeKeeping::Projected,
+            exact_start: false,
+        }
+    }
 }
 
 /// Sequential regularization with a Runge–Kutta method.
@@ -70,7 +100,7 @@ pub struct Srm {
     tableau: &'static Tableau,
     form: Form,
     limit: f64,
-    stabilized: bool,
+    exact_start: bool,
     all: bool,
     state: State,
     accepted: Point,
@@ -90,8 +120,11 @@ struct Form {
     point: Point,
     w: Workspace,
     iterates: usize,
+    tree: TreeKeeping,
     epsilon: f64,
     weights: Vec<f64>,
+    /// μ_0.
+    first: Vec<f64>,
     mu: Vec<f64>,
     f: Vec<f64>,
     delta: Vec<f64>,
@@ -127,7 +160,7 @@ impl Form {
 
     fn rates(&mut self, t: f64, y: &[f64], ydot: &mut [f64]) -> Result<(), LinearError> {
         let (size, n) = (self.size(), self.point.q.len());
-        self.mu.fill(0.0);
+        self.mu.copy_from_slice(&self.first);
         for (y, ydot) in y.chunks_exact(size).zip(ydot.chunks_exact_mut(size)) {
             self.evaluations += 1;
             self.place(t, y);
@@ -136,10 +169,15 @@ impl Form {
             for ((mu, &row), weight) in self.mu.iter_mut().zip(self.loops.rows()).zip(&self.weights) {
                 *mu += (self.velocity[row] + CLOSING * self.position[row]) / (self.epsilon * weight);
             }
+            let closing = match self.tree {
+                TreeKeeping::Baumgarte(closing) => closing,
+                _ => Closing { alpha: 0.0, beta: 0.0 },
+            };
+            let open = self.position.iter_mut().zip(&self.velocity);
+            open.for_each(|(g, rate)| *g = -2.0 * closing.alpha * rate - closing.beta * closing.beta * *g);
             let (p, w) = (&mut self.point, &mut self.w);
             p.vdot.fill(0.0);
             self.f.fill(0.0);
-            self.position.fill(0.0);
             self.dynamics.add(1.0, Piece::Force, p, w, &mut self.f);
             self.dynamics.add(-1.0, Piece::Acceleration, p, w, &mut self.position);
             self.loops.add_pull(-1.0, &self.mu, &mut self.f);
@@ -228,9 +266,11 @@ impl Srm {
             point: start.clone(),
             w,
             iterates: how.iterates,
+            tree: how.tree,
             // where nothing moves any ε will do
             epsilon: how.epsilon.unwrap_or(if limit > 0.0 { MARGIN * limit } else { 1.0 }).max(f64::MIN_POSITIVE),
             weights,
+            first: vec![0.0; k],
             mu: vec![0.0; k],
             f: vec![0.0; n],
             delta: vec![0.0; n],
@@ -239,12 +279,12 @@ impl Srm {
             evaluations: 0,
             dynamics,
         };
-        Some(Ok(Srm {
+        let mut srm = Srm {
             rk,
             tableau,
             form,
             limit,
-            stabilized: how.stabilized,
+            exact_start: how.exact_start,
             all: how.all,
             state,
             accepted: start.clone(),
@@ -253,7 +293,17 @@ impl Srm {
             steps: 0,
             drift: vec![(0.0, 0.0); how.iterates],
             bounds,
-        }))
+        };
+        srm.start_multipliers(start);
+        Some(Ok(srm))
+    }
+
+    /// μ_0 at a start.
+    fn start_multipliers(&mut self, start: &Point) {
+        if self.exact_start {
+            let rows = self.form.loops.rows().to_vec();
+            self.form.first.iter_mut().zip(rows).for_each(|(mu, row)| *mu = start.lambda[row]);
+        }
     }
 
     /// The drift of every iterate now: of its loops, and of its tree.
@@ -377,7 +427,7 @@ impl Engine for Srm {
         for s in 0..self.form.iterates {
             let y = &mut self.y[s * size..(s + 1) * size];
             self.form.place(self.state.t, y);
-            if self.stabilized && !self.form.loops.tree.is_empty() {
+            if self.form.tree == TreeKeeping::Projected && !self.form.loops.tree.is_empty() {
                 self.form.stabilize().map_err(|e| failed(&*dynamics, self.state.t, e))?;
                 y[..n].copy_from_slice(&self.form.point.q);
                 y[n..2 * n].copy_from_slice(&self.form.point.v);
@@ -448,6 +498,7 @@ impl Engine for Srm {
         self.dense_ready = false;
         let one: Vec<f64> = [&self.state.q[..], &self.state.v, &self.state.z].concat();
         self.y = one.repeat(self.form.iterates);
+        self.start_multipliers(start);
         self.rk.start(start.t, &self.y, self.rk.step_size());
         Ok(())
     }
@@ -485,6 +536,7 @@ impl Engine for Srm {
         tape.plain(&mut form.loops.sweeps);
         tape.plain(&mut form.point);
         tape.numbers(&mut form.weights);
+        tape.fixed(&mut form.first);
         tape.fixed(&mut form.mu);
         tape.fixed(&mut form.velocity);
         tape.fixed(&mut form.position);

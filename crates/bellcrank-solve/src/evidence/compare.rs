@@ -114,11 +114,11 @@ pub struct Reference {
     pub size: f64,
     system: Arc<System>,
     frames: Memory,
-    bodies: Vec<Places>,
+    bodies: Vec<BodyColumns>,
 }
 
 /// Where the channels of a body stand in a row.
-struct Places {
+struct BodyColumns {
     position: Vec<usize>,
     angle: Option<usize>,
     quaternion: Vec<usize>,
@@ -179,7 +179,7 @@ impl Reference {
         let channels = &self.frames.header.channels;
         let find = |name: &str, part: &str| channels.iter().position(|c| c.name == format!("{name}.{part}"));
         let list = |name: &str, parts: &[&str]| parts.iter().filter_map(|p| find(name, p)).collect::<Vec<_>>();
-        let bodies = self.system.model.bodies.iter().filter(|b| b.is_shown()).map(|b| Places {
+        let bodies = self.system.model.bodies.iter().filter(|b| b.is_shown()).map(|b| BodyColumns {
             position: list(&b.name, &["x", "y", "z"]),
             angle: find(&b.name, "angle"),
             quaternion: list(&b.name, &["qw", "qx", "qy", "qz"]),

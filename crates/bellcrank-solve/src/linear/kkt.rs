@@ -7,8 +7,10 @@
 
 use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
+use super::quick::Quick;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
+use bellcrank_math::linear::range_space::{Of, RangeSpace};
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Targets;
@@ -20,6 +22,8 @@ pub struct Kkt {
     pub(super) dynamics: Arc<dyn Dynamics>,
     pub(super) matrix: BlockMatrix,
     pub(super) linear: Box<dyn LinearSolver>,
+    /// Stands for it where the machine is small and its position regular.
+    quick: Quick,
     mass: Vec<u32>,
     /// Where Gᵀ goes.
     columns: Vec<u32>,
@@ -62,7 +66,7 @@ impl Kkt {
         match plan.of_accelerations(dynamics.recursive()) {
             LinearPlan::Recursion => Kkt::build(dynamics, true, false),
             LinearPlan::Dense => Kkt::dense(dynamics),
-            _ => Kkt::build(dynamics, false, false),
+            _ => Kkt { quick: Quick::planned(plan, &*dynamics), ..Kkt::build(dynamics, false, false) },
         }
     }
 
@@ -104,6 +108,7 @@ impl Kkt {
         Kkt {
             matrix,
             linear,
+            quick: Quick::No,
             mass,
             columns,
             mirrored,
@@ -119,6 +124,8 @@ impl Kkt {
 
     /// Tells a tape what one factorization leaves to the next; with `factors`, those too.
     pub(crate) fn keep(&mut self, tape: &mut Tape, factors: bool) {
+        self.quick.keep(tape, factors, &*self.dynamics);
+        let factors = factors && self.quick.held().is_none();
         self.linear.keep(tape, factors);
         tape.count(&mut self.factorizations);
         tape.plain(&mut self.independent);
@@ -179,6 +186,30 @@ impl Kkt {
         }
     }
 
+    /// Gets ready to solve at a realized point: as [`Self::factor`], but the matrix itself need not be formed.
+    pub fn prepare(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
+        let all_rows = at.charts.left_out.chosen(self.rhs.len() - self.n).is_none_or(<[usize]>::is_empty);
+        if all_rows && self.independent.is_none() {
+            self.quick.make(&*self.dynamics);
+            if self.quick.made().is_some_and(|quick| quick.factor(&w.jacobian)) {
+                self.factorizations += 1;
+                return Ok(());
+            }
+        }
+        self.factor(at, w)
+    }
+
+    /// The right-hand side becomes the solution, with the factors at hand.
+    fn solve(&mut self, of: Of) -> Result<(), LinearError> {
+        match self.quick.made().filter(|quick| quick.holds()) {
+            Some(quick) => {
+                quick.solve(&mut self.rhs, of);
+                Ok(())
+            }
+            None => self.linear.solve(&mut self.rhs),
+        }
+    }
+
     /// Forms and factors the matrix at a realized point.
     pub fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
         if self.recursive {
@@ -211,21 +242,28 @@ impl Kkt {
         self.form(at, w);
         let layout = self.dynamics.layout();
         let free = layout.rates.iter().enumerate().filter(|(_, r)| r.is_empty()).map(|(k, _)| layout.bodies.len() + k);
-        for k in free {
-            let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
-            for (other, _) in pattern.row(k) {
-                self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
-                self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
-            }
-            let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
-            (0..n).for_each(|i| own[i * n + i] = -1.0);
+        for k in free.collect::<Vec<_>>() {
+            self.release(k)?;
         }
         self.factorizations += 1;
         self.linear.factor(&self.matrix)
     }
 
+    /// Takes the rows and columns of a constraint block out of the matrix that was formed: its multipliers become zero.
+    pub(super) fn release(&mut self, k: usize) -> Result<(), LinearError> {
+        let (n, pattern) = (self.matrix.pattern().size(k), self.matrix.pattern().clone());
+        for (other, _) in pattern.row(k) {
+            self.matrix.block_mut(k, other).into_iter().for_each(|block| block.fill(0.0));
+            self.matrix.block_mut(other, k).into_iter().for_each(|block| block.fill(0.0));
+        }
+        let own = self.matrix.block_mut(k, k).ok_or(LinearError::Singular { row: self.n })?;
+        (0..n).for_each(|i| own[i * n + i] = -1.0);
+        Ok(())
+    }
+
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
-    fn form(&mut self, at: &Point, w: &mut Workspace) {
+    pub(super) fn form(&mut self, at: &Point, w: &mut Workspace) {
+        self.quick.made().into_iter().for_each(RangeSpace::forget);
         self.leave_out(at.charts.left_out.chosen(self.rhs.len() - self.n));
         self.fill_constraints(at, w);
         let Some(x) = &self.independent else {
@@ -268,7 +306,7 @@ impl Kkt {
             None => self.rhs[..self.n].copy_from_slice(r),
             Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
         }
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::Multipliers)?;
         lambda.copy_from_slice(&self.rhs[self.n..]);
         Ok(())
     }
@@ -316,6 +354,16 @@ impl Kkt {
 
     /// v̇ and λ at a realized point: forms and factors the matrix too.
     pub fn accelerate(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(), LinearError> {
+        self.accelerate_towards(at, w, |_, _, _| {})
+    }
+
+    /// The same with accelerations G v̇ = γ − s that bend back towards the constraints: `add` takes s off the rows.
+    pub fn accelerate_towards(
+        &mut self,
+        at: &mut Point,
+        w: &mut Workspace,
+        add: impl FnOnce(&Point, &mut Workspace, &mut [f64]),
+    ) -> Result<(), LinearError> {
         if self.recursive {
             return self.dynamics.recursion(at, w).map_err(|block| {
                 let row = self.dynamics.layout().bodies[block].start;
@@ -325,15 +373,15 @@ impl Kkt {
                 }
             });
         }
-        self.factor(at, w)?;
-        at.vdot.fill(0.0);
+        self.prepare(at, w)?;
         let sliding = self.dynamics.sliding(at, w);
         sliding.iter().for_each(|(row, _)| at.lambda[*row] = 0.0);
         self.rhs.fill(0.0);
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
-        self.dynamics.add(-1.0, Piece::Acceleration, at, w, bottom);
-        self.linear.solve(&mut self.rhs)?;
+        self.dynamics.add_bias(-1.0, at, w, bottom);
+        add(at, w, bottom);
+        self.solve(Of::All)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);
         self.slide(&sliding, at)
@@ -349,7 +397,7 @@ impl Kkt {
         for (_, load) in sliding {
             self.rhs.fill(0.0);
             self.rhs[..self.n].copy_from_slice(load);
-            self.linear.solve(&mut self.rhs)?;
+            self.solve(Of::All)?;
             answers.push(self.rhs.clone());
         }
         // (I − X) λ = λ₀
@@ -388,16 +436,17 @@ impl Kkt {
     pub fn respond(&mut self, load: &[f64]) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         self.rhs[..self.n].copy_from_slice(load);
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::All)?;
         Ok(&self.rhs[..self.n])
     }
 
-    /// The a of M a + Gᵀλ = f, G a = γ for any f and γ, which are filled in; with the present factors.
-    pub fn answer(&mut self, fill: impl FnOnce(&mut [f64], &mut [f64])) -> Result<&[f64], LinearError> {
+    /// a and λ of M a + Gᵀλ = f, G a = γ for any f and γ, which are filled in; with the present factors.
+    pub fn answer(&mut self, fill: impl FnOnce(&mut [f64], &mut [f64])) -> Result<(&[f64], &[f64]), LinearError> {
+        self.rhs.fill(0.0);
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         fill(top, bottom);
-        self.linear.solve(&mut self.rhs)?;
-        Ok(&self.rhs[..self.n])
+        self.solve(Of::All)?;
+        Ok(self.rhs.split_at(self.n))
     }
 
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
@@ -408,7 +457,7 @@ impl Kkt {
             return Ok(&self.rhs[..self.n]);
         }
         fill(&mut self.rhs[self.n..]);
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::Rows)?;
         Ok(&self.rhs[..self.n])
     }
 
@@ -429,7 +478,7 @@ impl Kkt {
     pub fn close(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
         self.rhs.fill(0.0);
         fill(&mut self.rhs[self.n..]);
-        self.linear.solve(&mut self.rhs)?;
+        self.solve(Of::Rows)?;
         Ok(&self.rhs[self.n..])
     }
 
@@ -493,22 +542,27 @@ impl Kkt {
 
     /// How many constraint rows the last factorization found redundant.
     pub fn dropped(&self) -> usize {
-        self.linear.dropped().len()
+        if self.quick.held().is_some() { 0 } else { self.linear.dropped().len() }
     }
 
     /// Whether the last factorization looked for redundant rows.
     pub fn reveals_rank(&self) -> bool {
-        self.linear.reveals_rank()
+        self.quick.held().is_some() || self.linear.reveals_rank()
     }
 
     /// The constraint rows that the last factorization found redundant.
     pub fn dropped_rows(&self) -> Vec<usize> {
-        self.linear.dropped().iter().map(|r| r - self.n).collect()
+        let dropped = if self.quick.held().is_some() { &[] } else { self.linear.dropped() };
+        dropped.iter().map(|r| r - self.n).collect()
     }
 
     /// The smallest relative pivot of a constraint that was kept; infinite where there is none.
     pub fn smallest_pivot(&self) -> f64 {
-        if self.recursive { f64::INFINITY } else { self.linear.smallest_multiplier_pivot() }
+        match self.quick.held() {
+            _ if self.recursive => f64::INFINITY,
+            Some(quick) => quick.smallest_pivot(),
+            None => self.linear.smallest_multiplier_pivot(),
+        }
     }
 
     /// The body or constraint that a scalar row of the matrix belongs to.

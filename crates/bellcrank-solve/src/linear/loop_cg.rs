@@ -35,7 +35,7 @@ const UNKNOWN_COST: f64 = 40.0;
 const SINGULAR: f64 = 1e-9;
 
 /// Below this many bodies singular positions are looked for by factors of their own.
-const FEW: usize = 64;
+const OWN_FACTORS_BELOW: usize = 64;
 
 /// Pivots above this are not told apart: what is not close to a singular position counts as this far from it.
 const REGULAR: f64 = 0.1;
@@ -392,7 +392,7 @@ impl LoopCg {
             cg,
             chosen: false,
             small: dynamics.layout().bodies.len() < MANY_BODIES,
-            watch: (dynamics.layout().bodies.len() < FEW && k > 0).then(|| Kkt::new(dynamics.clone())),
+            watch: (dynamics.layout().bodies.len() < OWN_FACTORS_BELOW && k > 0).then(|| Kkt::new(dynamics.clone())),
             nu: vec![0.0; k],
             f: vec![0.0; n],
             rows: vec![0.0; m],

@@ -34,7 +34,7 @@ struct Copy {
 }
 
 /// What an equation of a loop has of a body: Dᵀ and D in the matrix of the step.
-struct Closing {
+struct LoopBlock {
     body: usize,
     n: usize,
     first: usize,
@@ -61,7 +61,7 @@ struct Parts {
     tree: TreeLu,
     swept: BlockMatrix,
     copies: Vec<Copy>,
-    closings: Vec<Closing>,
+    closings: Vec<LoopBlock>,
     /// The last matrix of a step.
     matrix: BlockMatrix,
     /// The row of the step for every row of the tree, bodies first, and for every μ.
@@ -178,14 +178,14 @@ fn closings(
     pattern: &BlockPattern,
     cut: impl Iterator<Item = usize>,
     place: impl Fn(usize) -> Range<usize>,
-) -> Option<(Vec<Closing>, Vec<u32>)> {
+) -> Option<(Vec<LoopBlock>, Vec<u32>)> {
     let (mut closings, mut loop_rows) = (Vec::new(), Vec::new());
     for block in cut {
         let (first, m) = (loop_rows.len(), pattern.size(block));
         loop_rows.extend(pattern.range(block).map(|r| r as u32));
         for (body, close) in pattern.row(block).filter(|(c, _)| pattern.class(*c) == Class::Body) {
             let (pull, at) = (pattern.offset(body, block)? as usize, place(body));
-            closings.push(Closing { body: at.start, n: at.len(), first, m, pull, close });
+            closings.push(LoopBlock { body: at.start, n: at.len(), first, m, pull, close });
         }
     }
     Some((closings, loop_rows))

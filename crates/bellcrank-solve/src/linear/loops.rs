@@ -13,7 +13,7 @@
 //!     S μ = D a + …,   S = D P Dᵀ,   a: the acceleration of the tree without its loops
 //! ```
 
-use super::spanning::{Span, span};
+use super::spanning::{SpanningTree, span};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::solver::{LinearError, LinearSolver};
 use bellcrank_math::linear::tree::TreeLu;
@@ -59,7 +59,7 @@ impl Gradients {
     }
 
     /// The spanning tree that they choose.
-    fn span(&self, dynamics: &dyn Dynamics) -> Span {
+    fn span(&self, dynamics: &dyn Dynamics) -> SpanningTree {
         let layout = dynamics.layout();
         let mut ends: Vec<Vec<usize>> = vec![Vec::new(); layout.constraints.len()];
         let mut emitted: Vec<Vec<usize>> = vec![Vec::new(); layout.constraints.len()];
@@ -96,7 +96,7 @@ struct Numbering {
 const NO_PLACE: u32 = u32::MAX;
 
 impl Numbering {
-    fn new(layout: &Layout, pattern: &BlockPattern, span: &Span, cut: &[usize]) -> Numbering {
+    fn new(layout: &Layout, pattern: &BlockPattern, span: &SpanningTree, cut: &[usize]) -> Numbering {
         let (n, m, bodies) = (layout.n(), layout.m(), span.order.len());
         let mut coordinate = vec![0; n];
         for (i, &b) in span.order.iter().enumerate() {
@@ -156,7 +156,7 @@ impl Loops {
 
     /// No tree at all: every constraint counts as a loop, and M alone is inverted.
     pub fn all(dynamics: Arc<dyn Dynamics>, at: &Point) -> Option<Loops> {
-        Loops::with(dynamics, at, |_, dynamics| Span {
+        Loops::with(dynamics, at, |_, dynamics| SpanningTree {
             order: (0..dynamics.layout().bodies.len()).collect(),
             tree: Vec::new(),
         })
@@ -165,7 +165,7 @@ impl Loops {
     fn with(
         dynamics: Arc<dyn Dynamics>,
         at: &Point,
-        choose: impl FnOnce(&Gradients, &dyn Dynamics) -> Span,
+        choose: impl FnOnce(&Gradients, &dyn Dynamics) -> SpanningTree,
     ) -> Option<Loops> {
         if dynamics.recursive() {
             return None; // their mass matrix, which nobody needs, would be full along every branch
@@ -417,7 +417,7 @@ impl Loops {
 /// The pattern of M and the G of a tree, bodies first.
 fn tree_pattern(
     layout: &Layout,
-    span: &Span,
+    span: &SpanningTree,
     pairs: &[(u32, u32)],
     block_of: impl Fn(u32) -> u32,
     column: &dyn Fn(usize) -> Option<u32>,

@@ -1,6 +1,7 @@
 //! Linear systems: the KKT system of accelerations and projections, and solvers for the matrices of implicit steps.
 
 pub mod derivatives;
+pub mod forms;
 pub mod kkt;
 pub mod loop_cg;
 pub mod loop_step;
@@ -9,6 +10,7 @@ mod min_norm;
 pub mod partition;
 pub mod plan;
 pub mod projection;
+mod quick;
 pub(crate) mod rank;
 pub mod scales;
 pub mod shared;

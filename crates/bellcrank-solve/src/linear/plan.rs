@@ -66,6 +66,12 @@ impl LinearPlan {
             _ => LinearPlan::Elimination,
         }
     }
+
+    /// Whether accelerations of a machine of this size are solved in the space of its constraints, by a list of small products,
+    /// wherever masses are constant and pivots good.
+    pub fn by_range_space(self, bodies: usize) -> bool {
+        self == LinearPlan::Cheapest && bodies < LARGE
+    }
 }
 
 /// The matrix of an implicit step.
@@ -80,6 +86,8 @@ pub struct MatrixPlan {
     pub symmetric: bool,
     /// Two systems of half the size stand for it while that converges.
     pub decoupled: bool,
+    /// It serves several corrections and steps, while they leave nothing above rounding.
+    pub kept: bool,
 }
 
 /// What a [`MatrixPlan`] depends on.
@@ -93,6 +101,8 @@ pub struct MatrixNeeds<'a> {
     pub constrained: bool,
     /// Newton's iteration.
     pub iteration: Iteration,
+    /// Whether the user asked for it.
+    pub asked: bool,
     /// Whether steps are fixed.
     pub fixed: bool,
     /// The linear solver.
@@ -101,24 +111,26 @@ pub struct MatrixNeeds<'a> {
 
 /// The matrix of the steps of a run.
 pub fn matrix_plan(needs: MatrixNeeds) -> MatrixPlan {
-    let MatrixNeeds { formulation, bodies, constrained, iteration, fixed, linear } = needs;
+    let MatrixNeeds { formulation, bodies, constrained, iteration, asked, fixed, linear } = needs;
     let loops = linear == LinearPlan::LoopCg && formulation.condenses();
     let sparse = formulation.condenses() || formulation.splits();
     let condensed = bodies >= LARGE || loops;
     let pivots = matches!(linear, LinearPlan::Dense | LinearPlan::Pivoting);
-    let lean = fixed && !pivots && condensed && iteration == Iteration::Full && sparse;
+    let full = fixed && !pivots && iteration == Iteration::Full;
+    let lean = full && condensed && sparse;
     MatrixPlan {
         condensed,
         lean,
         symmetric: lean && !formulation.splits(),
         decoupled: formulation.splits() && constrained,
+        kept: full && !lean && !asked && bodies < LARGE && formulation.additive.is_none(),
     }
 }
 
 impl MatrixPlan {
     /// The plan without what is lean.
     pub fn whole(self) -> MatrixPlan {
-        MatrixPlan { lean: false, symmetric: false, ..self }
+        MatrixPlan { lean: false, symmetric: false, kept: false, ..self }
     }
 
     /// Whether loop-CG can solve it: bodies of index-3 steps are coupled by constraints alone.
@@ -154,7 +166,7 @@ mod tests {
 
     fn needs(formulation: &Formulation) -> MatrixNeeds<'_> {
         let (iteration, linear) = (Iteration::Full, LinearPlan::Cheapest);
-        MatrixNeeds { formulation, bodies: LARGE, constrained: true, iteration, fixed: true, linear }
+        MatrixNeeds { formulation, bodies: LARGE, constrained: true, iteration, asked: false, fixed: true, linear }
     }
 
     #[test]
@@ -172,6 +184,8 @@ mod tests {
         ] {
             let plan = matrix_plan(other);
             assert!(!plan.lean && !plan.symmetric, "{plan:?}");
+            assert_eq!(plan.kept, other.bodies < LARGE);
+            assert!(!matrix_plan(MatrixNeeds { asked: true, ..other }).kept);
         }
         let small_with_loops = MatrixNeeds { bodies: 2, linear: LinearPlan::LoopCg, ..large };
         assert_eq!(matrix_plan(small_with_loops), lean);

@@ -22,7 +22,7 @@ pub trait Projector {
 
 impl Projector for Kkt {
     fn factor(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
-        Kkt::factor(self, at, w)
+        self.prepare(at, w)
     }
     fn project(
         &mut self,

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Rows that keep less than this part of themselves beside the others of a body do not count as independent.
 const INDEPENDENT: f64 = 0.2;
 /// A spanning tree.
-pub(super) struct Span {
+pub(super) struct SpanningTree {
     /// The bodies, each after the one that carries it.
     pub(super) order: Vec<usize>,
     /// The constraints of the tree, ascending.
@@ -16,7 +16,11 @@ pub(super) struct Span {
 }
 
 /// Spans the bodies by joints, given the bodies each constraint holds and its rows for one of them.
-pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>) -> Span {
+pub(super) fn span(
+    dynamics: &dyn Dynamics,
+    ends: &[Vec<usize>],
+    rows: &dyn Fn(usize, usize) -> Vec<Vec<f64>>,
+) -> SpanningTree {
     let layout = dynamics.layout();
     let bodies = layout.bodies.len();
     let own = |k: usize| dynamics.carries(k) == Carries::WithinBody;
@@ -85,7 +89,7 @@ pub(super) fn span(dynamics: &dyn Dynamics, ends: &[Vec<usize>], rows: &dyn Fn(u
         }
     }
     tree.sort_unstable();
-    Span { order: depth_first(&order, &father), tree }
+    SpanningTree { order: depth_first(&order, &father), tree }
 }
 
 /// The bodies depth first, so that sweeps go through memory in order; the ground is the father with the last number.

@@ -20,7 +20,7 @@ pub struct Ode<'a> {
 
 /// What a run counted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct HarnessCounts {
     pub steps: usize,
     pub error_failures: usize,
     pub convergence_failures: usize,
@@ -121,8 +121,8 @@ impl Ode<'_> {
         until: f64,
         (rtol, atol): (f64, f64),
         observe: &mut dyn FnMut(&mut dyn Method, &mut Point),
-    ) -> (Point, Counts) {
-        let (mut counts, mut law) = (Counts::default(), Stencil::default());
+    ) -> (Point, HarnessCounts) {
+        let (mut counts, mut law) = (HarnessCounts::default(), Stencil::default());
         let mut p = start.clone();
         method.start(&p, h);
         method.limit(until);
@@ -166,7 +166,7 @@ fn tumbling(_: f64, y: &[f64], rates: &mut [f64]) {
 
 /// The tumbling body's pose at the end, the counts, and how often its chart was re-centred, which
 /// is done past the angle `limit`. `accuracy` is the tolerance or, for a fixed step, its size.
-pub fn tumble(method: &mut dyn Method, until: f64, accuracy: f64, limit: f64) -> (Quat, Counts, usize) {
+pub fn tumble(method: &mut dyn Method, until: f64, accuracy: f64, limit: f64) -> (Quat, HarnessCounts, usize) {
     let ode = Ode { n: 3, nz: 0, rates: &tumbling };
     let mut centre = Quat::IDENTITY;
     let mut changes = 0;

@@ -4,6 +4,7 @@
 //! about ρ/(1 − ρ) ‖Δ_m‖, which has to be below a third of the tolerance.
 
 use super::refresh::{AGING, Economy, SERVES};
+use super::residual::Exactness;
 use bellcrank_math::linear::solver::LinearError;
 
 /// DASSL: an iteration that converges at a rate above this has failed.
@@ -23,6 +24,8 @@ const MARGIN: f64 = 0.1;
 const ALIKE: f64 = 2.0;
 /// … and if the measurement has been relied on fewer times than this.
 const RELIED_ON: usize = 20;
+/// Corrections of at most this many times the rounding may stop shrinking.
+const STAGNANT: f64 = 100.0;
 /// Constraints with a relative pivot below this are close to singular.
 const CLOSE: f64 = 1e-4;
 
@@ -73,6 +76,8 @@ pub(super) struct Limits {
     /// Whether the first correction may be the last. Not with factors of an earlier step: what they leave hides in λ (net of
     /// 30 × 30, factors kept for ten steps: an error of 1.5e-5 instead of 1.3e-6).
     pub(super) first_may_do: bool,
+    /// Where a matrix serves several corrections: what they have to come to.
+    pub(super) exact: Option<Exactness>,
     /// Corrections of these sizes are round-off, and may stop shrinking.
     pub(super) round_off: f64,
     pub(super) stagnation: f64,
@@ -166,6 +171,9 @@ impl Convergence {
             self.measured = Some(Measured { contraction, on: self.first, relied_on: 0 });
         }
         let is_first = iteration == self.cut_short;
+        if let Some(exact) = limits.exact {
+            return self.judge_exactly((size, contraction), is_first, iterations, (exact, limits.fresh));
+        }
         if size <= limits.round_off && !(limits.kept && is_first) {
             return Verdict::converged(Converged { iterations, rate: 0.0, contraction });
         }
@@ -191,6 +199,29 @@ impl Convergence {
             return Verdict::Converged { took: Converged { iterations, rate, contraction }, worn };
         }
         Verdict::Continue
+    }
+
+    /// Judges a correction with a matrix of an earlier one: it is the last if what it leaves, contraction times its size, is rounding.
+    fn judge_exactly(
+        &mut self,
+        (size, contraction): (f64, f64),
+        is_first: bool,
+        iterations: usize,
+        (exact, fresh): (Exactness, bool),
+    ) -> Verdict {
+        let converged = || Verdict::converged(Converged { iterations, rate: contraction.min(1.0), contraction });
+        if is_first {
+            self.first = size;
+            return if size <= exact.left { converged() } else { Verdict::Continue };
+        }
+        // at most two more corrections, or a new matrix
+        self.serves = contraction.powi(3) * size <= exact.left;
+        match contraction {
+            c if c * size <= exact.left => converged(),
+            c if c > SLOWEST && size <= STAGNANT * exact.rounding => converged(),
+            c if c > SLOWEST && !fresh => Verdict::Diverged,
+            _ => Verdict::Continue,
+        }
     }
 
     /// The contraction by which a first correction of this size is good enough, if one is known.

@@ -19,7 +19,7 @@ pub(crate) use convergence::amplified;
 pub use convergence::{Converged, IterationError};
 pub use iteration::{Iteration, NAMES};
 pub use refresh::Economy;
-pub use residual::{MatrixLoan, Residual, SetParts};
+pub use residual::{Exactness, MatrixLoan, Residual, SetParts};
 
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
@@ -81,7 +81,9 @@ impl Newton {
                 self.iterate(of, slope, true)
             }
             result => {
-                self.linear.note(result.map_or(0, |c| c.iterations));
+                let iterations = result.map_or(0, |c| c.iterations);
+                self.linear.note(iterations);
+                self.refresh.note(iterations);
                 result
             }
         }
@@ -96,7 +98,8 @@ impl Newton {
         self.convergence.begin(slope, self.economy);
         for iteration in 0..self.max_iterations {
             self.evaluate(of);
-            if !self.refresh.has_factors() || self.is_worn(iteration) {
+            let formed = !self.refresh.has_factors() || self.is_worn(iteration);
+            if formed {
                 // which rows are redundant is decided once in a solve
                 self.form_and_solve(of, slope, iteration == 0)?;
             } else {
@@ -120,7 +123,7 @@ impl Newton {
                 self.convergence.cut_short(iteration);
                 continue;
             }
-            let limits = self.limits(of, fresh);
+            let limits = self.limits(of, fresh, formed);
             match self.convergence.judge(size, iteration, limits) {
                 Verdict::Continue => {}
                 Verdict::Diverged => return Err(IterationError::Diverged),

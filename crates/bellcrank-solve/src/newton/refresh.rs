@@ -31,7 +31,16 @@ pub enum Economy {
     /// Large models in fixed steps: a matrix of [`super::Iteration::Full`] serves a whole solve, costly factors several, and
     /// since one step resembles the next, a first correction may be the last. On small models this costs accuracy.
     Resembling,
+    /// Small models in fixed steps: a matrix of [`super::Iteration::Full`] serves, across steps too, as long as it contracts so well
+    /// that a few corrections leave nothing above rounding.
+    Exact,
 }
+
+/// Factors that need more corrections than this to leave nothing above rounding cost more than new ones.
+const MOST_CORRECTIONS: usize = 3;
+/// After factors that did not last one more step, this many steps make their own; after those that did not last one step, this many
+/// make new ones for every correction.
+const DISCOURAGED: usize = 20;
 
 /// The age of the present factors and the slope they were made for.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
@@ -39,12 +48,18 @@ pub(super) struct Refresh {
     formed_at: Option<f64>,
     /// The number of solves that the present factors have served.
     age: usize,
+    /// Steps to come that make factors of their own, and those that make them for every correction.
+    discouraged: usize,
+    renewing: usize,
+    /// The factors made in the present solve.
+    made: usize,
 }
 
 /// What is known of factors, for the choice to keep them.
 pub(super) struct Quality {
     pub(super) economy: Economy,
-    /// The contraction measured last.
+    /// The iterations of the last solve, and the contraction measured last.
+    pub(super) iterations: usize,
     pub(super) contraction: f64,
     /// Operations of a factorization and of a solution.
     pub(super) factor: usize,
@@ -67,6 +82,7 @@ impl Refresh {
     /// There are new factors.
     pub(super) fn formed(&mut self, slope: f64) {
         self.formed_at = Some(slope);
+        self.made += 1;
     }
 
     /// Whether the factors are of an earlier solve.
@@ -76,8 +92,30 @@ impl Refresh {
 
     /// Whether factors are worth keeping for the next solve: costly ones that contract well.
     pub(super) fn keeps(&self, q: &Quality) -> bool {
+        let young = self.age + 1 < KEPT;
         let costly = if q.of_two { COSTLY_OF_TWO } else { COSTLY };
-        q.economy == Economy::Resembling && self.age + 1 < KEPT && q.contraction < SERVES && q.factor > costly * q.solve
+        match q.economy {
+            Economy::Resembling => young && q.contraction < SERVES && q.factor > costly * q.solve,
+            Economy::Exact => young && q.iterations <= MOST_CORRECTIONS && self.discouraged == 0,
+            Economy::Careful | Economy::Dassl => false,
+        }
+    }
+
+    /// Takes notice of the iterations of a solve with these factors.
+    pub(super) fn note(&mut self, iterations: usize) {
+        let renewed = self.renews();
+        self.renewing = self.renewing.saturating_sub(1);
+        match self.age {
+            0 if self.made > 1 && !renewed => (self.discouraged, self.renewing) = (DISCOURAGED, DISCOURAGED),
+            0 => self.discouraged = self.discouraged.saturating_sub(1),
+            1 if iterations > MOST_CORRECTIONS || self.made > 0 => self.discouraged = DISCOURAGED,
+            _ => {}
+        }
+    }
+
+    /// Whether every correction makes factors of its own, since those of others have not done.
+    pub(super) fn renews(&self) -> bool {
+        self.renewing > 0
     }
 
     /// Gives factors of too different a slope up, or all of them.
@@ -90,6 +128,7 @@ impl Refresh {
     pub(super) fn begin(&mut self) -> bool {
         let fresh = self.formed_at.is_none();
         self.age = if fresh { 0 } else { self.age + 1 };
+        self.made = 0;
         fresh
     }
 

@@ -109,6 +109,7 @@ impl Newton {
         let flops = self.linear.flops();
         self.refresh.keeps(&Quality {
             economy: self.economy,
+            iterations: self.last.iterations,
             contraction: self.convergence.contraction(),
             factor: flops.factor,
             solve: flops.solve,
@@ -118,17 +119,23 @@ impl Newton {
 
     /// Whether [`Iteration::Full`] asks for a new matrix.
     pub(super) fn is_worn(&self, iteration: usize) -> bool {
-        let serves = self.economy == Economy::Resembling && self.convergence.serves();
+        let serves = match self.economy {
+            Economy::Resembling => self.convergence.serves(),
+            Economy::Exact => self.convergence.serves() && !self.refresh.renews(),
+            Economy::Careful | Economy::Dassl => false,
+        };
         self.iteration == Iteration::Full && iteration > 0 && !serves
     }
 
-    pub(super) fn limits<R: Residual + ?Sized>(&self, of: &R, fresh: bool) -> Limits {
+    /// What the last correction is judged by; `formed` tells whether its matrix was formed for it.
+    pub(super) fn limits<R: Residual + ?Sized>(&self, of: &R, fresh: bool, formed: bool) -> Limits {
         let (resembling, kept) = (self.economy == Economy::Resembling, self.refresh.is_kept());
         Limits {
             economy: self.economy,
             fresh,
             kept: resembling && kept && !self.linear.has_cheap(),
             first_may_do: resembling && !kept,
+            exact: (self.economy == Economy::Exact && !formed).then(|| of.exact()),
             round_off: of.round_off(),
             stagnation: self.stagnation(of),
         }

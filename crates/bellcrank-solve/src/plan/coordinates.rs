@@ -1,6 +1,6 @@
 //! In which coordinates a machine moves.
 
-use super::{Origin, Reason, method, scale};
+use super::{DecidedBy, Reason, method, scale};
 use crate::choices::{ChoiceError, Coordinates, MethodName, Options, Solver, Suggestion};
 use crate::machine::{Machine, Start, StartError};
 use crate::start::{self, Assembly};
@@ -38,7 +38,7 @@ impl Posed {
                 dynamics: machine.dynamics(),
                 start,
                 cut: Vec::new(),
-                reasons: vec![Reason::new("coordinates", "cartesian", Origin::Default)],
+                reasons: vec![Reason::new("coordinates", "cartesian", DecidedBy::Default)],
                 coordinates: Coordinates::Cartesian,
                 stays_explicit: false,
             }),
@@ -76,7 +76,7 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
     if stays_explicit {
         let blocks = relative.matrix_blocks();
         let why = format!("explicit to the end: the matrix of bdf would have {blocks} blocks");
-        reasons.push(Reason::new("stiffness", "not watched", Origin::Chosen).because(why));
+        reasons.push(Reason::new("stiffness", "not watched", DecidedBy::Chosen).because(why));
     }
     let state = relative.initial_state();
     let dynamics: Arc<dyn Dynamics> = relative;
@@ -124,7 +124,7 @@ fn reason(relative: &Relative, cut: &[String], options: &Options) -> Reason {
     let equations = if m == 1 { "equation of loops" } else { "equations of loops" };
     let why = format!("relative coordinates: {n} of joints, {m} {equations}{}", list_cut(cut));
     let asked = options.coordinates == Coordinates::Relative;
-    Reason::new("coordinates", "relative", if asked { Origin::Asked } else { Origin::Chosen }).because(why)
+    Reason::new("coordinates", "relative", if asked { DecidedBy::Asked } else { DecidedBy::Chosen }).because(why)
 }
 
 /// Most joints outside the tree that are named.

@@ -1,12 +1,15 @@
 //! From a plan to the engine that takes the steps.
 
-use super::{EnginePlan, ImplicitPlan, LinearPlan, Origin, Reason, linear, matrix};
-use crate::choices::{ChoiceError, ErrorBudget, ErrorScope, MethodName, Options, Solver, Tested};
-use crate::engines::explicit::Explicit;
+use super::{DecidedBy, EnginePlan, ImplicitPlan, LinearPlan, Reason, forms, linear, matrix};
+use crate::choices::{
+    ChoiceError, ErrorBudget, ErrorScope, FormulationKind, MethodName, Options, Solver, SrmStart, StepControl, Tested,
+};
+use crate::engines::explicit::{AccelerationSolver, Explicit};
 use crate::engines::implicit::{Control, Implicit};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::regularized::{Regularization, Srm};
 use crate::engines::{Engine, StepError};
+use crate::formulation::{self, Formulation};
 use crate::linear::loop_cg::LoopCg;
 use crate::linear::shared::SharedKkt;
 use crate::methods::Method;
@@ -42,13 +45,15 @@ pub(super) fn decide(
     if solver.regularizes() {
         return Ok((EnginePlan::Regularized { method, step, all: solver == Solver::SrmAll }, None));
     }
+    let formulation = options.formulation.filter(|f| f.is_alternative()).unwrap_or(FormulationKind::Index1);
     let loops = match solver {
+        _ if formulation.is_alternative() => None,
         Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(|| no_tree(start.t))?),
         Solver::Auto if dynamics.may_slide().is_none() => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
     let tested = options.testing.test.unwrap_or(Tested::QV);
-    Ok((EnginePlan::Explicit { method, step: options.step, loop_cg: loops.is_some(), tested }, loops))
+    Ok((EnginePlan::Explicit { method, formulation, step: options.step, loop_cg: loops.is_some(), tested }, loops))
 }
 
 fn no_tree(t: f64) -> StepError {
@@ -69,6 +74,11 @@ fn no_loops(t: f64) -> StepError {
     StepError::Unsuited { t, choice: Box::new(ChoiceError::new("solver", reason).try_without("solver")) }
 }
 
+/// The rows of a formulation; rules refuse those that have none.
+fn table(formulation: FormulationKind, options: &Options) -> Formulation {
+    formulation.table(&options.parameters).unwrap_or_else(formulation::index1)
+}
+
 fn tableau(method: MethodName) -> &'static Tableau {
     method.tableau().unwrap_or(&DORMAND_PRINCE_5)
 }
@@ -85,16 +95,25 @@ impl EnginePlan {
     ) -> Result<Box<dyn Engine>, StepError> {
         Ok(match self {
             EnginePlan::Kinematic { step } => Box::new(Kinematic::new(dynamics.clone(), start, *step, options.rtol)),
-            EnginePlan::Explicit { method, step, tested, .. } => {
+            EnginePlan::Explicit { method, formulation, step, tested, .. } => {
                 let tolerances = Tolerances::new(&**dynamics, options, *tested);
                 let tableau = tableau(*method);
-                let mut engine = Explicit::new(dynamics.clone(), tableau, *step, tolerances, start, loops, kkt)?;
+                let form = forms::form(*formulation, dynamics, options, start)?;
+                let linear = form.unwrap_or_else(|| AccelerationSolver::of(loops, kkt));
+                let mut engine = Explicit::new(dynamics.clone(), tableau, *step, tolerances, start, linear)?;
                 engine.limit_steps(options.testing.max_step.unwrap_or(f64::INFINITY));
                 Box::new(engine)
             }
             EnginePlan::Regularized { method, step, all } => {
-                let (iterates, epsilon) = (options.parameters.iterates, options.parameters.epsilon);
-                let how = Regularization { iterates, epsilon, published: false, all: *all, stabilized: true };
+                let p = &options.parameters;
+                let how = Regularization {
+                    iterates: p.iterates,
+                    epsilon: p.epsilon,
+                    all: *all,
+                    tree: forms::tree(options),
+                    exact_start: p.srm_start == SrmStart::Exact,
+                    ..Regularization::default()
+                };
                 let made = Srm::new(dynamics.clone(), tableau(*method), *step, how, start);
                 Box::new(made.ok_or_else(|| no_tree(start.t))?.map_err(needs_mass)?)
             }
@@ -110,24 +129,25 @@ impl EnginePlan {
 
     /// The decisions about what takes the steps, beside the method.
     pub(super) fn reasons(&self, options: &Options, dynamics: &dyn Dynamics) -> Vec<Reason> {
-        let asked = |given: bool| if given { Origin::Asked } else { Origin::Default };
+        let asked = |given: bool| if given { DecidedBy::Asked } else { DecidedBy::Default };
         let solver_asked = asked(options.solver != Solver::Auto);
         let solver = |name: &str| Reason::new("solver", name, solver_asked);
         let step = |step: Option<f64>| match step {
             Some(h) => Reason::new("step", format!("{h} s"), asked(options.step.is_some())),
-            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), Origin::Default),
+            None => Reason::new("step", format!("by error control, rtol {:e}", options.rtol), DecidedBy::Default),
         };
         let test = |tested: Tested| Reason::new("test", tested.name(), asked(options.testing.test.is_some()));
         let by = linear::name(options.solver, dynamics);
         match self {
             EnginePlan::Kinematic { step: h } => vec![step(Some(*h))],
-            EnginePlan::Explicit { step: h, tested, .. } => {
-                let index1 = Reason::new("formulation", "index1", asked(options.formulation.is_some()));
-                vec![index1, step(*h), test(*tested), solver(by)]
+            EnginePlan::Explicit { step: h, tested, formulation, .. } => {
+                let name = formulation.name();
+                let formulation = Reason::new("formulation", name, asked(options.formulation.is_some()));
+                vec![formulation, step(*h), test(*tested), solver(by)]
             }
             EnginePlan::Regularized { step: h, .. } => {
-                let index2 = Reason::new("formulation", "regularized", Origin::Default);
-                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), Origin::Default);
+                let index2 = Reason::new("formulation", "regularized", DecidedBy::Default);
+                let iterates = Reason::new("iterates", options.parameters.iterates.to_string(), DecidedBy::Default);
                 vec![index2, step(Some(*h)), solver(by), iterates]
             }
             EnginePlan::Implicit(plan) => {
@@ -146,7 +166,7 @@ impl EnginePlan {
                     matrix::reason(plan.matrix),
                 ];
                 if plan.scope == ErrorScope::Independent {
-                    reasons.push(Reason::new("on", "independent", Origin::Asked));
+                    reasons.push(Reason::new("on", "independent", DecidedBy::Asked));
                 }
                 reasons
             }
@@ -164,7 +184,7 @@ impl ImplicitPlan {
     ) -> ImplicitPlan {
         let formulation = super::formulation(method, options, dynamics);
         let alpha = options.alpha_parameters(method);
-        let form = formulation.table(options.parameters.b);
+        let form = table(formulation, options);
         // velocities of index-3 steps oscillate with the step size: they cannot decide, unless the method is of first
         // order in them
         let first_order = alpha.is_some_and(|p| p.order() == 1);
@@ -183,13 +203,13 @@ impl ImplicitPlan {
             tested,
             scope: options.testing.scope,
             linear,
-            matrix: matrix::decide(dynamics, &form, iteration, fixed, linear),
+            matrix: matrix::decide(dynamics, &form, (iteration, options.iteration.is_some()), fixed, linear),
         }
     }
 
     fn build(&self, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) -> Box<dyn Engine> {
         let alpha = options.alpha_parameters(self.method);
-        let form = self.formulation.table(options.parameters.b);
+        let form = table(self.formulation, options);
         let mut tolerances = Tolerances::new(&**dynamics, options, self.tested);
         tolerances.velocities_converge = form.index != 3;
         let control = Control {
@@ -197,7 +217,7 @@ impl ImplicitPlan {
             max_iterations: self.max_iterations,
             on: self.scope,
             fixed: self.step.is_some(),
-            as_dassl: false,
+            as_dassl: options.testing.control == StepControl::Dassl,
             linear: self.linear,
             matrix: self.matrix,
             // bdf limits its steps itself, to keep them equal
@@ -222,12 +242,14 @@ impl ImplicitPlan {
         start: &Point,
     ) -> Box<dyn Method> {
         let horizon = (options.testing.budget == ErrorBudget::Run).then_some(options.until - start.t);
+        let as_dassl = options.testing.control == StepControl::Dassl;
         let Some(parameters) = alpha else {
             return Box::new(Bdf::new(BdfOptions {
                 max_order: options.parameters.max_order,
                 fixed_step: self.step,
                 max_step: options.testing.max_step.unwrap_or(f64::INFINITY),
-                averaged: self.tested == Tested::Q,
+                as_dassl,
+                averaged: self.tested == Tested::Q && !as_dassl,
                 horizon,
                 least_share: least_share(options.rtol),
                 ..BdfOptions::default()

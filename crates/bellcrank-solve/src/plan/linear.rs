@@ -3,6 +3,7 @@
 use super::scale::MOST_DENSE;
 use crate::choices::{ChoiceError, FormulationKind, Options, Solver, Suggestion};
 use crate::linear::LinearPlan;
+use crate::linear::forms::maggi::MOST as MOST_INDEPENDENT;
 use crate::linear::shared::SharedKkt;
 use crate::start::without_mass;
 use bellcrank_model::{Dynamics, Point, Unknown};
@@ -40,17 +41,59 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, start: &Point, options: &Options
         );
         return Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"));
     }
-    let by = match dynamics.may_stick() {
-        Some(force) => format!("{force} holds a rate alone while it sticks"),
-        None => {
-            let layout = dynamics.layout();
-            let rate_alone = |(c, r): (&Range<usize>, &Range<usize>)| c.len() > r.len();
-            let Some(block) = layout.constraints.iter().zip(&layout.rates).position(rate_alone) else { return Ok(()) };
-            format!("{} holds a rate alone", dynamics.subject(Unknown::Lambda, block))
-        }
-    };
+    let Some(by) = rate_alone(dynamics) else { return Ok(()) };
     let reason = format!("the additive formulation keeps the position of every constraint, and {by}");
     Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
+}
+
+/// What holds a rate without a position, or may come to hold one.
+fn rate_alone(dynamics: &dyn Dynamics) -> Option<String> {
+    if let Some(force) = dynamics.may_stick() {
+        return Some(format!("{force} holds a rate alone while it sticks"));
+    }
+    let layout = dynamics.layout();
+    let rate_alone = |(c, r): (&Range<usize>, &Range<usize>)| c.len() > r.len();
+    let block = layout.constraints.iter().zip(&layout.rates).position(rate_alone)?;
+    Some(format!("{} holds a rate alone", dynamics.subject(Unknown::Lambda, block)))
+}
+
+/// Refuses the forms of accelerations that a machine cannot be run with.
+pub fn refuse_alternatives(dynamics: &dyn Dynamics, start: &Point, options: &Options) -> Result<(), ChoiceError> {
+    use FormulationKind::{Augmented, Baumgarte, MaggiLu, MaggiQr, MaggiSvd, Park};
+    let Some(f) = options.formulation.filter(|f| f.is_alternative()) else { return Ok(()) };
+    let refused = |reason: String| Err(ChoiceError::new("formulation", reason).try_with("formulation", "index1"));
+    if f == Baumgarte && !options.method.explicit() {
+        return match rate_alone(dynamics) {
+            Some(by) => {
+                let reason =
+                    format!("with implicit methods baumgarte needs the position of every constraint, and {by}");
+                Err(ChoiceError::new("formulation", reason).try_with("formulation", "ggl").try_with("method", "dopri5"))
+            }
+            None => Ok(()),
+        };
+    }
+    if f != Baumgarte
+        && let Some(force) = dynamics.may_slide()
+    {
+        return refused(format!(
+            "{force} is hard and has friction, which follows its reaction: {f} finds reactions too late"
+        ));
+    }
+    let n = dynamics.layout().n();
+    if matches!(f, MaggiLu | MaggiQr | MaggiSvd) && n > MOST_INDEPENDENT {
+        let most = MOST_INDEPENDENT;
+        return refused(format!(
+            "{f} works with dense matrices, for up to {most} coordinates, and this machine has {n}"
+        ));
+    }
+    if matches!(f, Augmented | Park)
+        && let Some(body) = without_mass(dynamics, start).first()
+    {
+        return refused(format!(
+            "{f} moves every body by its own inertia, and {body} has no mass or no inertia of its own"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses a start from elsewhere where nobody made one: see `analyses::begin`.

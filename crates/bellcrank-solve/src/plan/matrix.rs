@@ -1,6 +1,6 @@
 //! What the matrices of implicit steps are.
 
-use super::{Origin, Reason};
+use super::{DecidedBy, Reason};
 use crate::formulation::Formulation;
 use crate::linear::plan::{LinearPlan, MatrixNeeds, MatrixPlan, matrix_plan};
 use crate::newton::Iteration;
@@ -10,13 +10,13 @@ use bellcrank_model::Dynamics;
 pub(super) fn decide(
     dynamics: &dyn Dynamics,
     formulation: &Formulation,
-    iteration: Iteration,
+    (iteration, asked): (Iteration, bool),
     fixed: bool,
     linear: LinearPlan,
 ) -> MatrixPlan {
     let layout = dynamics.layout();
     let (bodies, constrained) = (layout.bodies.len(), layout.m() > 0);
-    matrix_plan(MatrixNeeds { formulation, bodies, constrained, iteration, fixed, linear })
+    matrix_plan(MatrixNeeds { formulation, bodies, constrained, iteration, asked, fixed, linear })
 }
 
 /// A matrix in words, for the list of decisions.
@@ -29,7 +29,7 @@ pub(super) fn reason(plan: MatrixPlan) -> Reason {
     ];
     let said: Vec<&str> = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
     match said.is_empty() {
-        true => Reason::new("matrix", "whole", Origin::Default),
-        false => Reason::new("matrix", said.join(", "), Origin::Chosen),
+        true => Reason::new("matrix", "whole", DecidedBy::Default),
+        false => Reason::new("matrix", said.join(", "), DecidedBy::Chosen),
     }
 }

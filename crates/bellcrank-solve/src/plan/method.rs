@@ -1,7 +1,7 @@
 //! Which method takes the steps.
 
 use super::scale::{HIGH_ORDER, LARGE};
-use super::{Origin, Reason};
+use super::{DecidedBy, Reason};
 use crate::choices::FormulationKind::{Ggl, Index1, Si2};
 use crate::choices::{ErrorBudget, FormulationKind, MethodName, Options, Solver};
 use bellcrank_model::Dynamics;
@@ -11,13 +11,13 @@ use bellcrank_model::dynamics::Scale;
 pub(super) fn choose(options: &Options, degrees_of_freedom: usize) -> (Option<MethodName>, Reason) {
     if degrees_of_freedom == 0 {
         let why = "fully driven (0 degrees of freedom): motion from kinematics, reactions from inverse dynamics";
-        return (None, Reason::new("method", "kinematics", Origin::Chosen).because(why));
+        return (None, Reason::new("method", "kinematics", DecidedBy::Chosen).because(why));
     }
     if options.method != MethodName::Auto {
-        return (Some(options.method), Reason::new("method", options.method.name(), Origin::Asked));
+        return (Some(options.method), Reason::new("method", options.method.name(), DecidedBy::Asked));
     }
     let (method, why) = automatic(options);
-    (Some(method), Reason::new("method", method.name(), Origin::Chosen).because(why))
+    (Some(method), Reason::new("method", method.name(), DecidedBy::Chosen).because(why))
 }
 
 /// What the tolerance limits. Where energy neither leaves nor enters, errors add up and the run is what counts; where something

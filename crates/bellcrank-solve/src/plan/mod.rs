@@ -6,6 +6,7 @@
 
 mod coordinates;
 mod engine;
+mod forms;
 mod linear;
 mod matrix;
 mod method;
@@ -14,7 +15,7 @@ pub mod scale;
 
 pub use crate::linear::plan::{LinearPlan, MatrixPlan};
 pub use coordinates::Posed;
-pub use linear::{accelerations, refuse_additive, refuse_elsewhere, refuse_sliding};
+pub use linear::{accelerations, refuse_additive, refuse_alternatives, refuse_elsewhere, refuse_sliding};
 pub use method::{budget, formulation};
 pub use revisions::Revision;
 
@@ -31,7 +32,7 @@ use std::sync::Arc;
 
 /// Where a decision comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum DecidedBy {
     /// The user asked for it.
     Asked,
     /// It was chosen for this model, for the reason given.
@@ -40,13 +41,13 @@ pub enum Origin {
     Default,
 }
 
-impl Origin {
+impl DecidedBy {
     /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
-            Origin::Asked => "asked",
-            Origin::Chosen => "auto",
-            Origin::Default => "default",
+            DecidedBy::Asked => "asked",
+            DecidedBy::Chosen => "auto",
+            DecidedBy::Default => "default",
         }
     }
 }
@@ -59,13 +60,13 @@ pub struct Reason {
     /// What it is.
     pub value: String,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: DecidedBy,
     /// Why, in one line; empty where there is nothing to say.
     pub why: String,
 }
 
 impl Reason {
-    fn new(what: &'static str, value: impl Into<String>, origin: Origin) -> Reason {
+    fn new(what: &'static str, value: impl Into<String>, origin: DecidedBy) -> Reason {
         Reason { what, value: value.into(), origin, why: String::new() }
     }
 
@@ -85,7 +86,7 @@ impl fmt::Display for Reason {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
     /// Whether the user asked for it.
-    pub origin: Origin,
+    pub origin: DecidedBy,
     /// The line.
     pub line: String,
 }
@@ -104,10 +105,12 @@ pub enum EnginePlan {
         /// The distance of the positions.
         step: f64,
     },
-    /// A Runge–Kutta method on index 1.
+    /// A Runge–Kutta method on index 1, or on another form of the accelerations.
     Explicit {
         /// The method.
         method: MethodName,
+        /// The formulation.
+        formulation: FormulationKind,
         /// The fixed step; none with error control.
         step: Option<f64>,
         /// Whether accelerations come from loop-CG.
@@ -225,16 +228,31 @@ impl Plan {
     /// The lines of what was decided on the way.
     pub fn revision_notes(&self) -> impl Iterator<Item = Note> + '_ {
         let choices = self.revisions.iter().filter(|r| r.is_choice());
-        choices.map(|r| Note { origin: Origin::Chosen, line: r.to_string() })
+        choices.map(|r| Note { origin: DecidedBy::Chosen, line: r.to_string() })
     }
 
     /// Puts what an engine found out about itself when it was built into the plan.
     pub(crate) fn note_loops(&mut self, engine: &dyn Engine) {
         if self.solver == Solver::Auto && engine.loop_report().is_some() {
             self.reasons.retain(|r| r.what != "solver");
-            let reason = Reason::new("solver", "loop-cg", Origin::Chosen).because("many loops: loop-cg");
+            let reason = Reason::new("solver", "loop-cg", DecidedBy::Chosen).because("many loops: loop-cg");
             let at = self.reasons.iter().position(|r| r.what == "stiffness").unwrap_or(self.reasons.len());
             self.reasons.insert(at, reason);
+        }
+    }
+
+    /// Takes down how often values are exchanged with an FMU, which limits the accuracy.
+    pub(crate) fn note_exchange(&mut self, name: &str, step: f64) {
+        let why = format!(
+            "FMU `{name}` exchanges values every {step} s and holds them in between: first order, beside the tolerance"
+        );
+        let value = format!("{name} every {step} s");
+        match self.reasons.iter_mut().find(|r| r.what == "fmu") {
+            Some(reason) => {
+                reason.value += &format!(", {value}");
+                reason.why += &format!("; {why}");
+            }
+            None => self.reasons.push(Reason::new("fmu", value, DecidedBy::Asked).because(why)),
         }
     }
 
@@ -323,9 +341,9 @@ impl Decided {
         reasons.push(chosen);
         reasons.extend(engine.reasons(options, &**dynamics));
         reasons.extend(posed.reasons.iter().filter(|r| r.what != "coordinates").cloned());
-        let asked = |given: bool| if given { Origin::Asked } else { Origin::Default };
+        let asked = |given: bool| if given { DecidedBy::Asked } else { DecidedBy::Default };
         reasons.push(Reason::new("threads", threads.to_string(), asked(options.resources.threads.is_some())));
-        reasons.push(Reason::new("check_every", check_every.to_string(), Origin::Default));
+        reasons.push(Reason::new("check_every", check_every.to_string(), DecidedBy::Default));
         let plan = Plan {
             coordinates: posed.coordinates,
             engine,

@@ -1,6 +1,6 @@
 //! Frames in memory, column after column: what NumPy and Arrow take over without copying.
 
-use super::{Ended, Header, Recorder, Report, check_width};
+use super::{Ended, Header, Recorder, RunReport, check_width};
 use std::io;
 
 /// Rows in a chunk, where the channels are few.
@@ -101,7 +101,7 @@ impl Recorder for ColumnMemory {
         Ok(())
     }
 
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         self.ended = Some(report.ended());
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Frames in memory, row after row.
 
-use super::{Ended, Header, Recorder, Report, check_width};
+use super::{Ended, Header, Recorder, RunReport, check_width};
 use std::io;
 
 /// Keeps the times and all values, frame after frame.
@@ -43,7 +43,7 @@ impl Recorder for Memory {
         Ok(())
     }
 
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         self.ended = Some(report.ended());
         Ok(())
     }

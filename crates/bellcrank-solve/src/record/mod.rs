@@ -10,7 +10,7 @@ pub use self::tee::Tee;
 pub use bellcrank_model::dynamics::Channel;
 
 use crate::events::Event;
-use crate::history::Taken;
+use crate::history::AcceptedStep;
 use std::any::Any;
 use std::io;
 
@@ -48,12 +48,12 @@ impl Ended {
 /// The closing report of a run or an analysis, such as [`crate::Summary`].
 ///
 /// A recorder that wants more than how it ended downcasts to the report it knows.
-pub trait Report: Any {
+pub trait RunReport: Any {
     /// How it ended.
     fn ended(&self) -> Ended;
 }
 
-impl Report for Ended {
+impl RunReport for Ended {
     fn ended(&self) -> Ended {
         self.clone()
     }
@@ -66,7 +66,7 @@ pub trait Recorder {
     /// One sample: the time and the values of all channels.
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()>;
     /// Called after every step.
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         let _ = taken;
     }
     /// An event, between the frames before and after it.
@@ -75,7 +75,7 @@ pub trait Recorder {
         Ok(())
     }
     /// Called after the last frame, also after a failure.
-    fn end(&mut self, report: &dyn Report) -> io::Result<()>;
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()>;
     /// Whether it is time to keep all that the run remembers; `last` where the run is about to end early.
     fn wants_checkpoint(&mut self, last: bool) -> bool {
         let _ = last;
@@ -116,17 +116,17 @@ pub fn check_width(values: &[f64], channels: usize) -> io::Result<()> {
 /// ```
 pub struct OnStep<F>(pub F);
 
-impl<F: FnMut(&Taken)> Recorder for OnStep<F> {
+impl<F: FnMut(&AcceptedStep)> Recorder for OnStep<F> {
     fn begin(&mut self, _: &Header) -> io::Result<()> {
         Ok(())
     }
     fn frame(&mut self, _: f64, _: &[f64]) -> io::Result<()> {
         Ok(())
     }
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         (self.0)(taken);
     }
-    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         Ok(())
     }
     fn wants_frames(&self) -> bool {
@@ -147,7 +147,7 @@ impl Recorder for Silent {
     fn frame(&mut self, _: f64, _: &[f64]) -> io::Result<()> {
         Ok(())
     }
-    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         Ok(())
     }
     fn wants_frames(&self) -> bool {

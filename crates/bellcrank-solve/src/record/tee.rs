@@ -1,8 +1,8 @@
 //! Several recorders at once.
 
-use super::{Ended, Header, Recorder, Report};
+use super::{Ended, Header, Recorder, RunReport};
 use crate::events::Event;
-use crate::history::Taken;
+use crate::history::AcceptedStep;
 use std::io;
 
 /// Passes everything on to each recorder.
@@ -37,7 +37,7 @@ impl Recorder for Tee<'_> {
         self.each(|r| if r.wants_frames() { r.frame(t, values) } else { Ok(()) })
     }
 
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         self.0.iter_mut().for_each(|r| r.step(taken));
     }
 
@@ -53,7 +53,7 @@ impl Recorder for Tee<'_> {
         self.each(|r| r.checkpoint(remembered))
     }
 
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         self.each(|r| r.end(report))
     }
 
@@ -81,7 +81,7 @@ mod tests {
             self.1 += 1;
             if self.0 == "frame" { Err(io::Error::other("frame")) } else { Ok(()) }
         }
-        fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+        fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
             if self.0 == "end" { Err(io::Error::other("end")) } else { Ok(()) }
         }
         fn wants_frames(&self) -> bool {

@@ -19,7 +19,9 @@ use crate::events::Event;
 use crate::record::Recorder;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::{Ahead, Break, Course, Scale};
-use bellcrank_model::{Point, State, Unknown};
+use bellcrank_model::file::Expression;
+use bellcrank_model::model::Output;
+use bellcrank_model::{Dynamics, Point, State, Unknown};
 use std::ops::Range;
 
 /// Relative jumps below this are rounding.
@@ -33,7 +35,7 @@ const HIDDEN: f64 = 0.25;
 
 /// The breakpoints ahead of a run: for each function of time the next one.
 pub struct Timetable {
-    courses: Vec<Entry>,
+    courses: Vec<WatchedCourse>,
     /// Up to here they are passed.
     passed: f64,
     /// The last one at which the run started anew.
@@ -41,7 +43,7 @@ pub struct Timetable {
 }
 
 /// A function of time, and what is known of it.
-struct Entry {
+struct WatchedCourse {
     course: Box<dyn Course>,
     ahead: Option<Ahead>,
     /// The range of its values up to the end of the run.
@@ -51,8 +53,15 @@ struct Entry {
 impl Timetable {
     /// The breakpoints of some functions.
     pub fn new(courses: Vec<Box<dyn Course>>) -> Timetable {
-        let courses = courses.into_iter().map(|course| Entry { course, ahead: None, range: None }).collect();
+        let courses = courses.into_iter().map(|course| WatchedCourse { course, ahead: None, range: None }).collect();
         Timetable { courses, passed: f64::NEG_INFINITY, gap: None }
+    }
+
+    /// The breakpoints of a machine and of its outputs, whose integrals and extremes must not step over them either.
+    pub fn of(dynamics: &dyn Dynamics, outputs: &[Output]) -> Timetable {
+        let bend = outputs.iter().filter(|output| output.value.bends());
+        let of_outputs = bend.map(|output| Box::new(OfOutput(output.value.clone())) as Box<dyn Course>);
+        Timetable::new(dynamics.courses().into_iter().chain(of_outputs).collect())
     }
 
     /// Whether there are no functions of time at all.
@@ -72,7 +81,7 @@ impl Timetable {
 
     /// Tells a tape what is known of the time ahead.
     pub(super) fn keep(&mut self, tape: &mut Tape) {
-        for Entry { ahead, range, .. } in &mut self.courses {
+        for WatchedCourse { ahead, range, .. } in &mut self.courses {
             tape.plain(ahead);
             tape.plain(range);
         }
@@ -84,7 +93,7 @@ impl Timetable {
     /// functions whose bounds are not known at all have been told apart at the start.
     pub(super) fn pole(&mut self, at: &State, from: f64, to: f64, until: f64) -> Option<f64> {
         let inputs = &at.charts.inputs;
-        for Entry { course, range, .. } in &mut self.courses {
+        for WatchedCourse { course, range, .. } in &mut self.courses {
             let wild = |a: f64, b: f64| !course.range(inputs, a, b).is_finite();
             let range = *range.get_or_insert_with(|| course.range(inputs, from, until));
             if range.is_finite() || !wild(from, to) {
@@ -123,7 +132,7 @@ impl Timetable {
     fn next(&mut self, at: &State, until: f64, h: f64) -> Ahead {
         let from = at.t.max(self.passed);
         let (mut first, mut clear): (Option<Break>, f64) = (None, until);
-        for Entry { course, ahead, .. } in &mut self.courses {
+        for WatchedCourse { course, ahead, .. } in &mut self.courses {
             let start = match *ahead {
                 Some(Ahead::Break(b)) if b.before >= from && b.after <= until => None,
                 Some(Ahead::Clear(to)) if to >= until || to > from + NEAR * h => None,
@@ -164,7 +173,7 @@ impl Timetable {
 
     /// The end of a step that hides no pulse of any function.
     fn unhidden(&mut self, at: &State, until: f64, mut end: f64) -> f64 {
-        for Entry { course, range, .. } in &mut self.courses {
+        for WatchedCourse { course, range, .. } in &mut self.courses {
             let inputs = &at.charts.inputs;
             let range = *range.get_or_insert_with(|| course.range(inputs, at.t, until));
             if range > 0.0 && range.is_finite() {
@@ -188,9 +197,28 @@ impl Timetable {
         }
     }
 
+    /// The run started anew at a time: it stands for those from another one on.
+    pub(super) fn start_anew(&mut self, before: f64, after: f64) {
+        self.gap = Some(Break { before, after, bends: false });
+    }
+
     /// Whether a time lies in the last breakpoint, so that what is behind it stands for it.
     fn is_within(&self, t: f64, at: &State) -> bool {
         self.gap.is_some_and(|gap| at.t == gap.after && t >= gap.before && t <= gap.after)
+    }
+}
+
+/// The expression of an output: its variables are time and channels, of which nothing is known ahead.
+struct OfOutput(Expression);
+
+impl Course for OfOutput {
+    fn next_break(&self, _inputs: &[f64], from: f64, to: f64) -> Ahead {
+        self.0.next_break(&[], from, to)
+    }
+
+    /// Nothing moves by it: it may be infinite, and smooth pulses of it hide as they do in channels.
+    fn range(&self, _inputs: &[f64], _from: f64, _to: f64) -> f64 {
+        0.0
     }
 }
 
@@ -304,8 +332,9 @@ pub fn accelerations_differ(a: &Point, b: &Point) -> bool {
 }
 
 impl Simulation {
-    /// The time that the next step must not pass: the end of the run, or the next breakpoint.
+    /// The time that the next step must not pass: the end of the run, the next breakpoint or the next exchange with an FMU.
     pub(super) fn stop(&mut self, until: f64) -> f64 {
+        let until = until.min(self.guests.next());
         let (state, h) = (self.engine.state(), self.engine.step_size());
         self.timetable.stop(state, until, h, self.options.step.is_some())
     }
@@ -399,6 +428,7 @@ impl Simulation {
         self.engine.restart(&start)?;
         self.monitors.companion.restart(&start);
         self.passing.restart();
+        self.monitors.energy.forget_power();
         if !jolts.is_empty() {
             self.jumped(to.t)?;
         }

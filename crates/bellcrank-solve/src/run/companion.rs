@@ -88,20 +88,20 @@ pub(crate) struct Account {
     /// The time up to which the companion goes along.
     pilot_until: f64,
     /// What it found.
-    found: Option<Found>,
+    found: Option<PilotResult>,
     /// Whether all of the run was compared.
     complete: bool,
 }
 
 /// What a pilot found at its end: the error, the dose that made it, and the part of the run.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Found {
+struct PilotResult {
     error: f64,
     dose: f64,
     at: f64,
 }
 
-impl Found {
+impl PilotResult {
     /// The error at a part of the run, with the dose until then.
     fn error(&self, at: f64, dose: f64) -> f64 {
         self.error * ((at / self.at).powf(GROWTH - 1.0) + dose / self.dose - 1.0)
@@ -245,7 +245,7 @@ impl Companion {
         match a.found {
             Some(found) => a.since = a.since.max(found.error(now, a.dose) - a.before),
             None if t >= a.pilot_until && now < 1.0 && a.dose > 0.0 => {
-                a.found = Some(Found { error: a.before + a.since, dose: a.dose, at: now });
+                a.found = Some(PilotResult { error: a.before + a.since, dose: a.dose, at: now });
             }
             None => {}
         }

@@ -11,7 +11,7 @@
 
 /// The law of some loads in a row of [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Law {
+pub(super) enum LoadLaw {
     /// A gap pushes, and `tangents` rows after it rub.
     Gap {
         /// The number of rows across.
@@ -35,11 +35,11 @@ pub(super) enum Rub {
     Sticks(f64),
 }
 
-impl Law {
+impl LoadLaw {
     fn rows(&self) -> usize {
         match self {
-            Law::Gap { tangents, .. } => 1 + tangents,
-            Law::Dry { .. } => 1,
+            LoadLaw::Gap { tangents, .. } => 1 + tangents,
+            LoadLaw::Dry { .. } => 1,
         }
     }
 }
@@ -48,7 +48,7 @@ impl Law {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Problem {
     /// The laws, each with its first row.
-    laws: Vec<(usize, Law)>,
+    laws: Vec<(usize, LoadLaw)>,
     n: usize,
     /// W by rows.
     w: Vec<f64>,
@@ -65,9 +65,9 @@ const DEPENDENT: f64 = 1e-9;
 
 impl Problem {
     /// A problem with mobilities W by rows, and rates b.
-    pub fn new(laws: &[Law], w: Vec<f64>, free: Vec<f64>) -> Problem {
+    pub fn new(laws: &[LoadLaw], w: Vec<f64>, free: Vec<f64>) -> Problem {
         let mut first = 0;
-        let place = |law: &Law| {
+        let place = |law: &LoadLaw| {
             first += law.rows();
             (first - law.rows(), *law)
         };
@@ -116,15 +116,15 @@ impl Problem {
     }
 
     /// Makes one law hold with the other loads as they are; tells the largest change of a rate.
-    fn relax(&self, i: usize, law: &Law, p: &mut [f64]) -> f64 {
+    fn relax(&self, i: usize, law: &LoadLaw, p: &mut [f64]) -> f64 {
         let own = self.mobility(i, i);
         if own <= 0.0 {
             return 0.0;
         }
         let before = p[i];
         match *law {
-            Law::Dry { level } => p[i] = (p[i] - self.rate(i, p) / own).clamp(-level, level),
-            Law::Gap { tangents, rubs } => {
+            LoadLaw::Dry { level } => p[i] = (p[i] - self.rate(i, p) / own).clamp(-level, level),
+            LoadLaw::Gap { tangents, rubs } => {
                 p[i] = (p[i] - self.rate(i, p) / own).max(0.0);
                 let change = self.rub(i, tangents, rubs, p);
                 return change.max(own * (p[i] - before).abs());
@@ -160,7 +160,7 @@ impl Problem {
     /// Of the rows given, which hold, those that do the same as all of them, with the loads that then act: a row that
     /// depends on others is left out. Rows of friction go first, and no gap begins to pull.
     pub fn reduce(&self, held: &[usize], p: &mut [f64]) -> Vec<usize> {
-        let is_gap = |i: usize| self.laws.iter().any(|(first, law)| *first == i && matches!(law, Law::Gap { .. }));
+        let is_gap = |i: usize| self.laws.iter().any(|(first, law)| *first == i && matches!(law, LoadLaw::Gap { .. }));
         // a dependent row is found as the last of its set
         let mut rows: Vec<usize> = held.to_vec();
         rows.sort_by_key(|i| !is_gap(*i));
@@ -213,7 +213,7 @@ impl Problem {
 mod tests {
     use super::*;
 
-    const GAP: Law = Law::Gap { tangents: 0, rubs: Rub::Not };
+    const GAP: LoadLaw = LoadLaw::Gap { tangents: 0, rubs: Rub::Not };
 
     #[test]
     fn gaps_push_or_open() {
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn friction_sticks_up_to_its_cone_and_slides_beyond() {
         for (across, sticks) in [(0.5, true), (3.0, false)] {
-            let law = Law::Gap { tangents: 2, rubs: Rub::Sticks(0.4) };
+            let law = LoadLaw::Gap { tangents: 2, rubs: Rub::Sticks(0.4) };
             let w = vec![1.0, 0.0, 0.0, 0.0, 3.5, 0.0, 0.0, 0.0, 3.5];
             let problem = Problem::new(&[law], w, vec![-1.0, across * 0.6, across * 0.8]);
             let p = problem.solve();
@@ -237,7 +237,7 @@ mod tests {
             assert_eq!(a[1].hypot(a[2]) < 1e-12, sticks);
             assert!((p[1] * 0.8 - p[2] * 0.6).abs() < 1e-12 && p[1] < 0.0);
         }
-        let dry = Problem::new(&[Law::Dry { level: 2.0 }], vec![0.5], vec![-3.0]);
+        let dry = Problem::new(&[LoadLaw::Dry { level: 2.0 }], vec![0.5], vec![-3.0]);
         assert_eq!(dry.solve(), [2.0]);
     }
 
@@ -245,7 +245,7 @@ mod tests {
     fn rows_that_depend_on_each_other_are_left_out_and_no_gap_pulls() {
         // a stop and the friction of one joint: the stop takes it all
         let w = vec![1.0; 4];
-        let problem = Problem::new(&[GAP, Law::Dry { level: 1.2 }], w, vec![-10.0, -10.0]);
+        let problem = Problem::new(&[GAP, LoadLaw::Dry { level: 1.2 }], w, vec![-10.0, -10.0]);
         let mut p = problem.solve();
         assert!((p[0] + p[1] - 10.0).abs() < 1e-9);
         assert_eq!(problem.reduce(&[0, 1], &mut p), [0]);

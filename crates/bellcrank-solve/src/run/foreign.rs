@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The sizes of the equations of motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct EquationSizes {
     /// Coordinates q, and velocities v.
     pub n: usize,
     /// First-order states z.
@@ -45,9 +45,9 @@ impl Simulation {
     }
 
     /// The present sizes of the equations.
-    pub fn sizes(&self) -> Sizes {
+    pub fn sizes(&self) -> EquationSizes {
         let layout = self.observer.dynamics.layout();
-        Sizes { n: layout.n(), nz: layout.nz(), m: layout.m(), switches: self.passing.count() }
+        EquationSizes { n: layout.n(), nz: layout.nz(), m: layout.m(), switches: self.passing.count() }
     }
 
     /// What each coordinate measures, and a typical length of the model in m.

@@ -7,7 +7,7 @@
 //! 2. *Accelerations*. Of what is at rest then, loads decide what stays closed, what sticks, what slips and what opens
 //!    (`resting.rs`).
 
-use super::complementarity::{Law, Problem, Rub};
+use super::complementarity::{LoadLaw, Problem, Rub};
 use super::observer::Observer;
 use super::resting::Instant;
 use crate::engines::StepError;
@@ -269,7 +269,7 @@ impl Observer {
         let index: Vec<usize> = chosen.iter().flat_map(|k| gaps[*k].1.rows()).collect();
         let before: Vec<f64> = index.iter().map(|i| dot(&all.rows[*i], &self.state.v)).collect();
         let w = all.mobilities(&index);
-        let laws: Vec<Law> = chosen.iter().map(|k| gaps[*k].1.law()).collect();
+        let laws: Vec<LoadLaw> = chosen.iter().map(|k| gaps[*k].1.law()).collect();
         let mut firsts = Vec::new();
         chosen.iter().fold(0, |at, k| {
             firsts.push(at);
@@ -354,9 +354,9 @@ impl Observer {
 }
 
 impl Struck {
-    fn law(&self) -> Law {
+    fn law(&self) -> LoadLaw {
         let rubs = if self.tangents > 0 { Rub::Sticks(self.friction) } else { Rub::Not };
-        Law::Gap { tangents: self.tangents, rubs }
+        LoadLaw::Gap { tangents: self.tangents, rubs }
     }
 }
 

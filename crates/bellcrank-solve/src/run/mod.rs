@@ -10,6 +10,7 @@ mod companion;
 mod complementarity;
 pub mod doubts;
 mod foreign;
+mod guests;
 mod handover;
 mod impact;
 mod inputs;
@@ -29,7 +30,7 @@ mod thinning;
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;
 pub use breaks::{Timetable, accelerations_differ};
-pub use foreign::Sizes;
+pub use foreign::EquationSizes;
 pub use inputs::InputId;
 pub use queries::{DenseMatrix, SparseMatrix};
 pub use stepping::{ChannelId, SavedState, StepTaken};
@@ -37,13 +38,14 @@ pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Stat
 
 use crate::choices::{Options, Solver};
 use crate::engines::{Engine, Statistics, StepError};
-use crate::history::{History, Taken};
+use crate::history::{AcceptedStep, History};
 use crate::plan::{self, Decided, Plan, Posed, Revision};
 use crate::record::{Header, Recorder};
 use crate::start::Assembly;
 use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use companion::Companion;
+use guests::Guests;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
@@ -53,9 +55,9 @@ use redundant::LeftOutWatch;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time. Its seventeen fields are the clauses of a run.
+/// A machine on its way through time. Its eighteen fields are the clauses of a run.
 pub struct Simulation {
-    about: About,
+    about: MachineNames,
     options: Options,
     plan: Plan,
     engine: Box<dyn Engine>,
@@ -65,6 +67,8 @@ pub struct Simulation {
     monitors: Monitors,
     left_out: LeftOutWatch,
     recording: Recording,
+    /// FMUs that run beside it.
+    guests: Guests,
     /// Counts of engines that were left.
     earlier: Statistics,
     assembly: Assembly,
@@ -81,7 +85,7 @@ pub struct Simulation {
 }
 
 /// Names of a machine.
-struct About {
+struct MachineNames {
     model: String,
     /// The inputs, in the order of their values.
     inputs: Vec<String>,
@@ -129,6 +133,7 @@ impl Simulation {
 
     fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
         plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
+        plan::refuse_alternatives(&*machine.dynamics(), &start.point, &options)?;
         let clock = Clock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
         let budget = plan::budget(&options, &*posed.dynamics);
@@ -148,15 +153,15 @@ impl Simulation {
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
-        let timetable = Timetable::new(observer.dynamics.courses());
+        let timetable = Timetable::of(&*observer.dynamics, machine.outputs());
         let companion = Companion::new(&plan, &observer.dynamics, &options, point);
         let energy = EnergyMonitor::new(&mut observer, point);
         let mut monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());
         monitors.outputs = OutputMonitor::new(machine.outputs(), &*posed.dynamics).map(Box::new);
         let names: Vec<String> = machine.outputs().iter().map(|output| output.name.clone()).collect();
         let recording = Recording::new(&options.record, &*posed.dynamics, &names)?;
-        Ok(Simulation {
-            about: About { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
+        let mut simulation = Simulation {
+            about: MachineNames { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
             options,
             plan,
             engine,
@@ -166,6 +171,7 @@ impl Simulation {
             monitors,
             left_out: LeftOutWatch::default(),
             recording,
+            guests: Guests::default(),
             earlier: Statistics::default(),
             assembly: found,
             team: None,
@@ -173,7 +179,9 @@ impl Simulation {
             born: None,
             patience: Patience::default(),
             resumed: None,
-        })
+        };
+        simulation.invite(machine.fmus())?;
+        Ok(simulation)
     }
 
     /// Gathers evidence on the way: momentum, reactions, accelerations, seconds of every phase.
@@ -312,10 +320,16 @@ impl Simulation {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
+        if root.is_some() {
+            self.monitors.energy.forget_power();
+        }
         self.report_step(from, to, effort, out);
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
-        self.sample(to, sampler, out)?;
+        self.sample(self.guests.before(to), sampler, out)?;
+        if root.is_some() || self.options.step.is_some() {
+            self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;
@@ -329,7 +343,8 @@ impl Simulation {
         {
             self.meet_stiffness(how)?;
         }
-        self.cross_breaks(until, sampler, out)
+        self.cross_breaks(until, sampler, out)?;
+        self.exchange_due(sampler, out)
     }
 
     /// Shows the monitors that velocities jumped.
@@ -361,7 +376,7 @@ impl Simulation {
     fn report_step(&mut self, from: f64, to: f64, Effort { order, iterations }: Effort, out: &mut dyn Recorder) {
         let (refusals, events) = (self.engine.refusals(), &self.passing.events);
         if to > from {
-            let taken = Taken { t: to, h: to - from, order, iterations, refusals, events };
+            let taken = AcceptedStep { t: to, h: to - from, order, iterations, refusals, events };
             self.monitors.history.add(&taken);
             out.step(&taken);
         } else {

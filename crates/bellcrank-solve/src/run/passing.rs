@@ -4,7 +4,7 @@ use super::Simulation;
 use super::impact::Resolved;
 use super::observer::Observer;
 use crate::engines::StepError;
-use crate::events::{Event, Found, Watch};
+use crate::events::{Event, EventFinder, EventRoot};
 use crate::plan::Revision;
 use crate::record::Recorder;
 use bellcrank_math::tape::Tape;
@@ -25,7 +25,7 @@ const NO_TIME: f64 = 1e-13;
 
 /// The switch functions of a run, and what happened so far.
 pub(super) struct Passing {
-    finder: Watch,
+    finder: EventFinder,
     /// Events at the present time.
     pub repeated: usize,
     /// The next step is no longer, where those before it led to events without time passing.
@@ -35,7 +35,7 @@ pub(super) struct Passing {
 
 impl Passing {
     pub fn new(switches: usize) -> Passing {
-        Passing { finder: Watch::new(switches), repeated: 0, longest: f64::INFINITY, events: Vec::new() }
+        Passing { finder: EventFinder::new(switches), repeated: 0, longest: f64::INFINITY, events: Vec::new() }
     }
 
     /// The number of switch functions.
@@ -83,7 +83,7 @@ impl Observer {
 
 impl Simulation {
     /// The first event in the last step.
-    pub(super) fn find(&mut self, from: f64) -> Result<Option<Found>, StepError> {
+    pub(super) fn find(&mut self, from: f64) -> Result<Option<EventRoot>, StepError> {
         let (engine, observer) = (&mut *self.engine, &mut self.observer);
         let to = engine.state().t;
         self.passing.finder.find(from, to, &mut |t, values, approaches| {
@@ -102,9 +102,11 @@ impl Simulation {
 
     /// Goes to an event and starts anew from there: with another mode, with velocities that jumped where there was an
     /// impact, on other equations where the modes hold other motions, and on the constraints.
-    pub(super) fn pass(&mut self, root: Found, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
+    pub(super) fn pass(&mut self, root: EventRoot, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
         let observer = &mut self.observer;
         observer.go_to(root.t, &mut *self.engine)?;
+        // turns are counted from the end of the step back to here by the velocities that led here, before these jump
+        observer.dynamics.settle_past(f64::INFINITY, &mut observer.state, &mut observer.w);
         let Resolved { events: happened, work } = observer.happen(root.switch)?;
         self.monitors.energy.work += work;
         let passed = root.t - from > NO_TIME * self.options.until;
@@ -134,6 +136,7 @@ impl Simulation {
             self.monitors.companion.restart(&start);
         }
         self.passing.restart();
+        self.monitors.energy.forget_power();
         Ok(())
     }
 }

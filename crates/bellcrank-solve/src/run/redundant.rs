@@ -16,7 +16,7 @@ const NOTICED: f64 = 1e-9;
 const CONTRADICTS: f64 = 1e-6;
 
 /// After a close look that found nothing wrong, the next one is due when they are open this many times as far.
-const PATIENCE: f64 = 10.0;
+const LOOK_AGAIN_BEYOND: f64 = 10.0;
 
 /// Other rows are left out where the smallest pivot of those that are kept has fallen to this part.
 const WORN: f64 = 0.05;
@@ -93,8 +93,8 @@ impl Simulation {
         watch.speed = at.v.iter().fold(watch.speed, |m, v| m.max(v.abs() / length.max(1.0)));
         let bound = |part: f64| Opening { position: part, velocity: part * watch.speed.max(1e-3) };
         let noticed = Opening {
-            position: bound(NOTICED).position.max(PATIENCE * watch.harmless.position),
-            velocity: bound(NOTICED).velocity.max(PATIENCE * watch.harmless.velocity),
+            position: bound(NOTICED).position.max(LOOK_AGAIN_BEYOND * watch.harmless.position),
+            velocity: bound(NOTICED).velocity.max(LOOK_AGAIN_BEYOND * watch.harmless.velocity),
         };
         if open.is_within(noticed) {
             return self.watch_kept();
@@ -158,6 +158,7 @@ impl Simulation {
         let start = self.observer.consistent()?;
         self.left_out.forget();
         self.engine.restart(&start)?;
+        self.monitors.energy.forget_power();
         self.monitors.companion.restart(&start);
         Ok(())
     }

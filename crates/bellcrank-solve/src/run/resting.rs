@@ -1,6 +1,6 @@
 //! What is at rest at an instant: which gaps stay closed, which open, what sticks and what slips.
 
-use super::complementarity::{Law, Problem, Rub};
+use super::complementarity::{LoadLaw, Problem, Rub};
 use super::impact::{AT_REST, OF_REST, OF_SUM, add, dot};
 use super::observer::Observer;
 use crate::engines::StepError;
@@ -154,9 +154,9 @@ impl Observer {
                 HoldingLaw::Gap { sign, friction, .. } => {
                     let tangents = numbers.len().saturating_sub(1);
                     let rubs = if tangents > 0 { Rub::Sticks(friction) } else { Rub::Not };
-                    (sign, Law::Gap { tangents, rubs })
+                    (sign, LoadLaw::Gap { tangents, rubs })
                 }
-                HoldingLaw::Dry { sticks, .. } => (1.0, Law::Dry { level: sticks }),
+                HoldingLaw::Dry { sticks, .. } => (1.0, LoadLaw::Dry { level: sticks }),
             };
             all.push(Resting { k: *k, row: rows.len(), rows: numbers.len(), sticks: numbers.len() > 1 });
             laws.push(law);

@@ -6,7 +6,7 @@ use crate::events::Event;
 use crate::history::{Culprit, History};
 use crate::plan::Plan;
 use crate::proof::Proof;
-use crate::record::{Ended, Report};
+use crate::record::{Ended, RunReport};
 use crate::start::Assembly;
 use crate::verdict::{Bounds, Judged};
 use bellcrank_model::dynamics::Limit;
@@ -218,7 +218,7 @@ impl Summary {
     }
 }
 
-impl Report for Summary {
+impl RunReport for Summary {
     fn ended(&self) -> Ended {
         match &self.status {
             Status::Finished => Ended::Finished,

@@ -23,11 +23,11 @@ const EACH: usize = 5;
 /// Rows of all channels may take this many bytes; models with more channels are recorded at equal intervals.
 const BYTES: usize = 1 << 26;
 /// Fewer rows than this are not looked through before their part is over.
-const FEW: usize = 64;
+const FEWEST_ROWS: usize = 64;
 
 /// A row that waits.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Row {
+struct WaitingRow {
     t: f64,
     /// Whether it is one of the two around an event.
     jump: bool,
@@ -54,7 +54,7 @@ pub(super) struct Thinning {
     room: usize,
     /// Of each channel, among the rows that were handed out.
     records: Vec<Bounds>,
-    waiting: Vec<Row>,
+    waiting: Vec<WaitingRow>,
     /// Rows that waited after they were last looked through.
     looked_through: usize,
     /// The time of the last row that came.
@@ -96,12 +96,12 @@ impl Thinning {
         let t = if t > self.last { t } else { self.last.next_up() };
         let begins = self.last == f64::NEG_INFINITY;
         self.last = t;
-        self.waiting.push(Row { t, jump: behind_event, values: values.to_vec() });
+        self.waiting.push(WaitingRow { t, jump: behind_event, values: values.to_vec() });
         if begins {
             // whoever watches sees the start at once
             return self.hand_out(true, out);
         }
-        if self.waiting.len() > FEW.max(2 * self.looked_through).max(self.share()) {
+        if self.waiting.len() > FEWEST_ROWS.max(2 * self.looked_through).max(self.share()) {
             let (chosen, _) = self.choose();
             self.retain(&chosen);
         }

@@ -139,10 +139,13 @@ impl OneStep {
         let out = &mut self.stages[k][stage];
         let vdot = match self.whole {
             true => load,
-            false => self.kkt.answer(|top, bottom| {
-                top.copy_from_slice(load);
-                bottom.copy_from_slice(rows);
-            })?,
+            false => {
+                let fill = |top: &mut [f64], bottom: &mut [f64]| {
+                    top.copy_from_slice(load);
+                    bottom.copy_from_slice(rows);
+                };
+                self.kkt.answer(fill)?.0
+            }
         };
         out[..n].copy_from_slice(qdot);
         out[n..2 * n].copy_from_slice(vdot);

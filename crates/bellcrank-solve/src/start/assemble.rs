@@ -8,6 +8,7 @@ use super::velocities::{close_velocities, solve_velocities};
 use super::{Assembly, AssemblyError, Gap, Moved};
 use crate::linear::kkt::Kkt;
 use crate::linear::scales::MANY;
+use crate::redundancy;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Scale, StartRow};
@@ -23,7 +24,7 @@ const DAMPING: (f64, f64) = (1e-4, 1e8);
 /// along a chain): the position is all but singular.
 const LONGEST: f64 = 1e3;
 /// Iterations without closing the gap by a tenth after which it is as small as it gets.
-const PATIENCE: usize = 25;
+const ITERATIONS_IN_VAIN: usize = 25;
 /// Where a start leads nowhere, others nearby are tried, at these distances in lengths of the model; not for large models.
 const DETOURS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Largest change of an angle in one iteration, in rad; of a length, in lengths of the model.
@@ -109,7 +110,14 @@ fn accelerate(
         return Err(AssemblyError::Singular { culprit });
     }
     let mut kkt = Kkt::new(dynamics.clone());
-    kkt.accelerate(point, w).map_err(|e| AssemblyError::Singular { culprit: owner(&kkt, e) })?;
+    let singular = |kkt: &Kkt, e| AssemblyError::Singular { culprit: owner(kkt, e) };
+    kkt.accelerate(point, w).map_err(|e| singular(&kkt, e))?;
+    if let Some(rows) = redundancy::of_structure(&**dynamics, &mut kkt, point, w) {
+        point.charts.left_out = rows;
+        w.invalidate();
+        dynamics.realize(point, w);
+        kkt.accelerate(point, w).map_err(|e| singular(&kkt, e))?;
+    }
     dynamics.rates(&point.q, &point.v, &mut point.qdot);
     let mut zdot = vec![0.0; layout.nz()];
     dynamics.add(1.0, Piece::Flow, point, w, &mut zdot);
@@ -153,13 +161,13 @@ fn close_positions(
     w.invalidate();
     // bodies keep their deformation, if the joints can be closed without it
     let elastic = (0..point.q.len()).any(|i| dynamics.elastic(i));
-    let closing = Closing { rows, hold: true, rigid: elastic, as_drawn: false };
+    let closing = RowsToClose { rows, hold: true, rigid: elastic, as_drawn: false };
     let mut first = descend(dynamics, closing.clone(), point, w, report);
     if first.is_err() && elastic {
         point.clone_from(&start);
         w.invalidate();
         *report = Assembly::default();
-        first = descend(dynamics, Closing { rigid: false, ..closing.clone() }, point, w, report);
+        first = descend(dynamics, RowsToClose { rigid: false, ..closing.clone() }, point, w, report);
     }
     let Err(first) = first else { return Ok(()) };
     // another way round may lead there, from a start nearby
@@ -187,7 +195,7 @@ fn close_positions(
 /// Closes the constraints alone (not the given start values) from a point nearby, as `assemble` does.
 pub fn close(dynamics: &Arc<dyn Dynamics>, point: &mut Point, w: &mut Workspace) -> Result<(), AssemblyError> {
     w.invalidate();
-    descend(dynamics, Closing::default(), point, w, &mut Assembly::default())
+    descend(dynamics, RowsToClose::default(), point, w, &mut Assembly::default())
 }
 
 /// How much of a coordinate is one length of the model.
@@ -200,7 +208,7 @@ pub(crate) fn reach(scale: Scale, length: f64) -> f64 {
 
 /// Which rows are to be closed, and by what.
 #[derive(Clone, Default)]
-pub(super) struct Closing {
+pub(super) struct RowsToClose {
     /// Given start values that are closed like constraints.
     pub(super) rows: Vec<StartRow>,
     /// Whether bodies held by the user do not move at all.
@@ -214,7 +222,7 @@ pub(super) struct Closing {
 /// Closes positions by damped least-change steps.
 pub(super) fn descend(
     dynamics: &Arc<dyn Dynamics>,
-    closing: Closing,
+    closing: RowsToClose,
     point: &mut Point,
     w: &mut Workspace,
     report: &mut Assembly,
@@ -284,7 +292,7 @@ struct Descent<'a> {
 impl Descent<'_> {
     fn new(dynamics: &dyn Dynamics, closure: Closure, residual: f64, left: usize) -> Descent<'_> {
         let (scales, counted) = (dynamics.scales(), State::default());
-        let (milestone, patience) = (f64::INFINITY, PATIENCE);
+        let (milestone, patience) = (f64::INFINITY, ITERATIONS_IN_VAIN);
         Descent { dynamics, closure, scales, residual, damping: 0.0, milestone, patience, left, counted }
     }
 
@@ -320,7 +328,7 @@ impl Descent<'_> {
             let solved = closure.factor_damped(point, w, self.damping).is_ok();
             let gap = closure.gap();
             if gap < 0.9 * self.milestone {
-                (self.patience, self.milestone) = (PATIENCE, gap);
+                (self.patience, self.milestone) = (ITERATIONS_IN_VAIN, gap);
             }
             let solved = solved && closure.linear.solve(&mut closure.rhs).is_ok();
             let mut delta = closure.rhs[..closure.n].to_vec();
@@ -337,7 +345,7 @@ impl Descent<'_> {
                     self.residual = now;
                     // on a long way a short step is as good as it gets
                     if part < 1.0 && gap_now < (1.0 - 0.5 * part) * gap {
-                        self.patience = PATIENCE + 1;
+                        self.patience = ITERATIONS_IN_VAIN + 1;
                     }
                     self.count_turns(point, w);
                     return true;

@@ -9,7 +9,7 @@ use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspac
 use std::sync::Arc;
 
 /// Up to so many velocities, and twice as many rows, the smallest contradiction is looked for.
-const FEW: usize = 400;
+const SEARCHED_UP_TO: usize = 400;
 /// A set of rows contradicts itself if it stays off by more than this part of what all of them are off by.
 const NOTICED: f64 = 1e-6;
 
@@ -43,7 +43,7 @@ pub(super) fn sides(
     w: &mut Workspace,
 ) -> Vec<Subject> {
     let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
-    if n > FEW || m + given.len() > 2 * FEW {
+    if n > SEARCHED_UP_TO || m + given.len() > 2 * SEARCHED_UP_TO {
         return Vec::new();
     }
     fewest(all_sides(&**dynamics, Some(given), metric, at, w, true), n)
@@ -53,7 +53,7 @@ pub(super) fn sides(
 /// none where all of them can.
 pub(crate) fn contradicting(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace, rates: bool) -> Vec<Subject> {
     let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
-    if n > FEW || m > 2 * FEW {
+    if n > SEARCHED_UP_TO || m > 2 * SEARCHED_UP_TO {
         return Vec::new();
     }
     let metric: Vec<f64> = weights(dynamics).into_iter().map(|x| x * x).collect();

@@ -1,6 +1,6 @@
 //! The quasi-static start of flexible bodies: deformations that follow from the loads of the motion.
 
-use super::assemble::{Closing, descend, owner, reach};
+use super::assemble::{RowsToClose, descend, owner, reach};
 use super::velocities::solve_velocities;
 use super::{Assembly, AssemblyError};
 use crate::linear::kkt::Kkt;
@@ -89,7 +89,7 @@ fn close_and_accelerate(
     let mut report = Assembly::default();
     w.invalidate();
     let given = rows.iter().filter(positions).cloned().collect();
-    descend(dynamics, Closing { rows: given, hold: true, rigid: true, as_drawn: false }, point, w, &mut report)?;
+    descend(dynamics, RowsToClose { rows: given, hold: true, rigid: true, as_drawn: false }, point, w, &mut report)?;
     w.invalidate();
     dynamics.realize(point, w);
     let rates = rows.iter().filter(rates).cloned().collect();

@@ -1,6 +1,6 @@
 //! A start on the joints: named joint coordinates move, the others stay as drawn and at rest unless loops move them.
 
-use super::assemble::{Closing, descend};
+use super::assemble::{RowsToClose, descend};
 use super::closure::Closure;
 use super::velocities::solve_velocities;
 use super::{Assembly, Followed};
@@ -44,7 +44,7 @@ pub(super) fn close(
     }
     let before = closure.open(tolerance);
     let elastic = (0..point.q.len()).any(|i| dynamics.elastic(i));
-    let closing = Closing { rows: Vec::new(), hold: true, rigid: elastic, as_drawn: true };
+    let closing = RowsToClose { rows: Vec::new(), hold: true, rigid: elastic, as_drawn: true };
     let mut found = Assembly::default();
     if descend(dynamics, closing, point, w, &mut found).is_err() {
         return false;
@@ -53,14 +53,14 @@ pub(super) fn close(
     let on_joints: Arc<dyn Dynamics> = relative.clone();
     let mut moved = Point::at(&relative.initial_state(), relative.layout());
     let mut v = on_joints.workspace();
-    let closing = Closing { rows: rows.to_vec(), ..Closing::default() };
+    let closing = RowsToClose { rows: rows.to_vec(), ..RowsToClose::default() };
     if descend(&on_joints, closing, &mut moved, &mut v, &mut found).is_err() {
         return false;
     }
     dynamics.take_poses(&relative, &moved, point);
     w.invalidate();
     // what the way over the joints left to rounding
-    let closing = Closing { rows: rows.to_vec(), hold: true, rigid: elastic, as_drawn: false };
+    let closing = RowsToClose { rows: rows.to_vec(), hold: true, rigid: elastic, as_drawn: false };
     if descend(dynamics, closing, point, w, &mut found).is_err() {
         return false;
     }

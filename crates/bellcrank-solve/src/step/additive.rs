@@ -80,22 +80,22 @@ struct Factors {
 }
 
 /// Blocks of the matrix beyond those of the table.
-pub(super) struct Places {
+pub(super) struct ExtraBlocks {
     /// M_n⁻¹G_nᵀ in the kinematic rows.
     kinematics: Vec<(u32, u32)>,
     /// G_nᵀ in the balance.
     balance: Vec<(u32, u32)>,
 }
 
-impl Places {
+impl ExtraBlocks {
     /// The places for these unknowns.
-    pub(super) fn new(dynamics: &dyn Dynamics, unknowns: &Unknowns) -> Places {
+    pub(super) fn new(dynamics: &dyn Dynamics, unknowns: &Unknowns) -> ExtraBlocks {
         let places = |row: Unknown, piece: Piece| {
             let pairs = dynamics.pattern(piece, Unknown::Mu);
             let block = |&(r, c): &(u32, u32)| Some((unknowns.block(row, r)?, unknowns.block(Unknown::Lambda, c)?));
             pairs.iter().filter_map(block).collect()
         };
-        Places { kinematics: places(Unknown::V, Piece::MinvGtMu), balance: places(Unknown::Q, Piece::GtMu) }
+        ExtraBlocks { kinematics: places(Unknown::V, Piece::MinvGtMu), balance: places(Unknown::Q, Piece::GtMu) }
     }
 
     /// All of them.
@@ -111,14 +111,20 @@ pub(super) struct Additive {
     old: Point,
     w: Workspace,
     pull: Vec<f64>,
-    /// Offsets of the blocks at [`Places`].
+    /// Offsets of the blocks at [`ExtraBlocks`].
     kinematics: Vec<u32>,
     balance: Vec<u32>,
 }
 
 impl Additive {
     /// For steps from points of this size.
-    pub(super) fn new(b: f64, dynamics: &dyn Dynamics, point: &Point, at: &Places, pattern: &BlockPattern) -> Additive {
+    pub(super) fn new(
+        b: f64,
+        dynamics: &dyn Dynamics,
+        point: &Point,
+        at: &ExtraBlocks,
+        pattern: &BlockPattern,
+    ) -> Additive {
         Additive {
             b,
             old: point.clone(),

@@ -15,11 +15,11 @@ pub(super) struct Chain {
     values: Vec<f64>,
     rates: Vec<f64>,
     rate_offsets: Vec<u32>,
-    links: Vec<Link>,
+    links: Vec<ChainBlock>,
 }
 
 /// A block ∂r/∂v: its offset, that of its factor ∂(T q̇)/∂q, and where the product goes.
-struct Link {
+struct ChainBlock {
     from: u32,
     rate: u32,
     to: u32,
@@ -47,7 +47,7 @@ impl Chain {
         for &(r, c) in &pairs {
             let Some(to) = pattern.offset(r as usize, c as usize) else { continue };
             let (rows, columns) = (size(r), size(c));
-            chain.links.push(Link { from, rate: rate_of[c as usize], to, rows, columns });
+            chain.links.push(ChainBlock { from, rate: rate_of[c as usize], to, rows, columns });
             from += rows * columns;
         }
         chain.values = vec![0.0; from as usize];

@@ -9,10 +9,10 @@ pub use crate::unknowns::Unknowns;
 
 use crate::formulation::{Formulation, MOST_TERMS};
 use crate::linear::plan::MatrixPlan;
-use crate::newton::{Iteration, MatrixLoan, Residual, Wants};
+use crate::newton::{Exactness, Iteration, MatrixLoan, Residual, Wants};
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
-use additive::{Additive, Correction, NoCorrection, Places, Site};
+use additive::{Additive, Correction, ExtraBlocks, NoCorrection, Site};
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern};
 use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
@@ -27,6 +27,8 @@ use terms::{StepMatrix, bends};
 pub struct StepLimits {
     /// Corrections of this size are round-off.
     pub round_off: f64,
+    /// Errors of this size are rounding of the coordinates themselves.
+    pub exact: f64,
     /// The largest correction applied at once: a step that turns a body over would find another solution.
     pub reach: f64,
     /// Corrections of this size may stop shrinking.
@@ -37,9 +39,13 @@ pub struct StepLimits {
 
 impl Default for StepLimits {
     fn default() -> StepLimits {
-        StepLimits { round_off: 0.0, reach: f64::INFINITY, stagnation: 0.0, rounding: 0.0 }
+        StepLimits { round_off: 0.0, exact: 0.0, reach: f64::INFINITY, stagnation: 0.0, rounding: 0.0 }
     }
 }
+
+/// The fraction of the rounding of positions that corrections may leave where velocities obey the constraints too: they count as
+/// h v (heavy top, h = 5e-4: a velocity residual of 2e-12 m/s without it).
+const OF_VELOCITIES: f64 = 0.01;
 
 /// The equations of one implicit step.
 pub struct Step {
@@ -88,8 +94,8 @@ impl Step {
         let condensed = plan.condensed && formulation.condenses();
         let plan = MatrixPlan { condensed, ..plan };
         let unknowns = Unknowns::of(&*dynamics, &formulation, condensed);
-        let places = formulation.additive.map(|_| Places::new(&*dynamics, &unknowns));
-        let more = places.iter().flat_map(Places::pairs);
+        let places = formulation.additive.map(|_| ExtraBlocks::new(&*dynamics, &unknowns));
+        let more = places.iter().flat_map(ExtraBlocks::pairs);
         let matrix = StepMatrix::new(&*dynamics, &formulation, &unknowns, plan, more);
         let correction: Box<dyn Correction> = match (formulation.additive, &places) {
             (Some(b), Some(places)) => Box::new(Additive::new(b, &*dynamics, &point, places, &matrix.pattern)),
@@ -255,10 +261,15 @@ impl Step {
                 lent = true;
                 continue;
             }
-            let follows = if self.condensed && term.wrt == Unknown::V { slopes.q } else { 1.0 };
-            let c = self.correction.factor(&self.stencil, term.factor, term.piece) * follows;
-            let mut out = term.targets(&mut j.values);
-            self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, &self.point, &mut self.w, &mut out);
+            let follows = if self.condensed { slopes.q } else { 1.0 };
+            let c = self.correction.factor(&self.stencil, term.factor, term.piece);
+            let (mut out, point, w) = (term.targets(&mut j.values), &self.point, &mut self.w);
+            if term.both {
+                self.dynamics.add_both_derivatives([c, c * follows], term.piece, slopes, point, w, &mut out);
+                continue;
+            }
+            let c = if term.wrt == Unknown::V { c * follows } else { c };
+            self.dynamics.add_derivative(c, term.piece, term.wrt, slopes, point, w, &mut out);
         }
         lent
     }
@@ -346,6 +357,12 @@ impl Residual for Step {
 
     fn round_off(&self) -> f64 {
         self.limits.round_off
+    }
+
+    fn exact(&self) -> Exactness {
+        let rounding = self.limits.exact;
+        let share = if self.unknowns.range(Unknown::Mu).is_empty() { 1.0 } else { OF_VELOCITIES };
+        Exactness { left: share * rounding, rounding }
     }
 
     fn stagnation(&self) -> f64 {

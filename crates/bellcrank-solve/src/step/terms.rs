@@ -20,6 +20,8 @@ pub(super) struct Term {
     pub(super) sets: bool,
     /// Whether its blocks follow each other in the matrix.
     pub(super) together: bool,
+    /// Whether it is the derivative by velocities too, whose offsets follow those of the one by positions.
+    pub(super) both: bool,
 }
 
 impl Term {
@@ -85,7 +87,9 @@ impl StepMatrix {
         let chain = bent.then(|| Chain::new(unknowns, &pattern, by_velocity));
         let sets = set_first(dynamics, &pattern, &mut terms);
         terms.sort_by_key(|f| !f.term.sets);
-        StepMatrix { pattern, terms: terms.into_iter().map(|f| f.term).collect(), sets, chain }
+        let mut terms: Vec<Term> = terms.into_iter().map(|f| f.term).collect();
+        join(&mut terms);
+        StepMatrix { pattern, terms, sets, chain }
     }
 }
 
@@ -106,13 +110,25 @@ fn find(dynamics: &dyn Dynamics, formulation: &Formulation, unknowns: &Unknowns,
                 let blocks: Vec<(u32, u32)> = pairs.iter().filter_map(block).collect();
                 // an unknown that the formulation does not have, has no derivative
                 if !pairs.is_empty() && blocks.len() == pairs.len() {
-                    let term = Term { factor, piece, wrt, offsets: Vec::new(), sets: false, together: false };
+                    let term =
+                        Term { factor, piece, wrt, offsets: Vec::new(), sets: false, together: false, both: false };
                     found.push(Placed { term, blocks });
                 }
             }
         }
     }
     found
+}
+
+/// Lets one term stand for the derivatives of forces by positions and by velocities.
+fn join(terms: &mut Vec<Term>) {
+    let find = |terms: &[Term], wrt| terms.iter().position(|t| t.piece == Piece::Force && t.wrt == wrt);
+    if let (Some(q), Some(v)) = (find(terms, Unknown::Q), find(terms, Unknown::V)) {
+        let by_v = std::mem::take(&mut terms[v].offsets);
+        terms[q].offsets.extend(by_v);
+        terms[q].both = true;
+        terms.remove(v);
+    }
 }
 
 /// Lets a term set its blocks, instead of adding to them, where it alone covers a part of the matrix: the rows of bodies without

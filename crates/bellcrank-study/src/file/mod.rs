@@ -59,7 +59,7 @@ impl Study {
     }
 
     fn made(document: Document, path: &str, models: Option<Box<dyn Models>>) -> Result<Study, Report> {
-        let reader = Reader { root: &document.root, parameters: Parameters::default() };
+        let reader = StudyReader { root: &document.root, parameters: Parameters::default() };
         let report = |problems: Diagnostics| document.report(problems);
         let header = reader.header().map_err(report)?;
         let models: Box<dyn Models> = match (models, header.model) {
@@ -123,12 +123,12 @@ impl NoModel {
     }
 }
 
-struct Reader<'a> {
+struct StudyReader<'a> {
     root: &'a Node,
     parameters: Parameters,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> StudyReader<'a> {
     fn context(&self) -> Context<'_> {
         Context { parameters: &self.parameters, plane: true, variables: &[], folder: None, laws: None }
     }

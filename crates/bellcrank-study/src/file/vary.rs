@@ -1,14 +1,13 @@
 //! `[vary]`: what is varied, over which values.
 
-use super::{Reader, path_of};
-use crate::axis::{Axis, Target, Value, Values};
+use super::{StudyReader, path_of};
+use crate::axis::{Axis, AxisValue, AxisValues, Target};
 use crate::distribution::Distribution;
 use crate::models::Models;
 use crate::space::MOST_POINTS;
 use crate::study::{FOLDER, REASON, ROW, STATUS};
-use bellcrank_model::file::Value as Given;
 use bellcrank_model::file::{
-    Diagnostic, Diagnostics, Entry, Field, FieldKind, Node, Span, Table, Values as Fields, read, suggest, units,
+    Diagnostic, Diagnostics, Entry, Field, FieldKind, Node, Span, Table, Value, Values, read, suggest, units,
 };
 use bellcrank_model::read::Read;
 use bellcrank_solve::choices::{CHOICES, Said, Voice, choice, understood};
@@ -48,7 +47,7 @@ pub const VARY: &[Field] = &[
     Field::optional("mode", FieldKind::Number, units::ANY, "", "the most likely value of `triangular`"),
 ];
 
-impl Reader<'_> {
+impl StudyReader<'_> {
     pub(super) fn axes(&self, base: &Read, models: &dyn Models, set: &[String]) -> Result<Vec<Axis>, Diagnostics> {
         let mut problems = Diagnostics::new();
         let mut axes: Vec<(Axis, Span)> = Vec::new();
@@ -92,7 +91,7 @@ impl Reader<'_> {
             return Err(problem.at(entry.span).label("every table has such a column").help(help).into());
         }
         let (target, unit) = target(of, of_span, base)?;
-        if let (Target::Choice(key), Values::Listed(list)) = (&target, &values) {
+        if let (Target::Choice(key), AxisValues::Listed(list)) = (&target, &values) {
             self.check_choices(key, list, &entry.node)?;
         }
         Ok(Axis { name: entry.name.clone(), target, unit, values })
@@ -119,13 +118,13 @@ impl Reader<'_> {
     }
 
     /// Every value of a choice is one that the solver knows.
-    fn check_choices(&self, key: &str, list: &[Value], node: &Node) -> Result<(), Diagnostics> {
+    fn check_choices(&self, key: &str, list: &[AxisValue], node: &Node) -> Result<(), Diagnostics> {
         let items = node.as_array().or_else(|| node.get("values").and_then(Node::as_array)).unwrap_or_default();
         let mut problems = Diagnostics::new();
         for (k, value) in list.iter().enumerate() {
             let said = match value {
-                Value::Number(x) => Said::argument(key, *x),
-                Value::Text(text) => Said::argument(key, text.as_str()),
+                AxisValue::Number(x) => Said::argument(key, *x),
+                AxisValue::Text(text) => Said::argument(key, text.as_str()),
             };
             let span = items.get(k).map_or(node.span, |n| n.span);
             match understood(&[said]) {
@@ -139,9 +138,9 @@ impl Reader<'_> {
         problems.or(())
     }
 
-    fn listed(&self, list: &[Node], node: &Node, what: &str) -> Result<Values, Diagnostics> {
+    fn listed(&self, list: &[Node], node: &Node, what: &str) -> Result<AxisValues, Diagnostics> {
         let mut problems = Diagnostics::new();
-        let mut values: Vec<Value> = Vec::with_capacity(list.len());
+        let mut values: Vec<AxisValue> = Vec::with_capacity(list.len());
         for item in list {
             let Some(value) = problems.take(self.value(item, what)) else { continue };
             let again = values.iter().position(|v| *v == value).filter(|_| !self.together());
@@ -156,7 +155,7 @@ impl Reader<'_> {
             let help = "list at least one value, or leave it out";
             problems.push(Diagnostic::error(format!("{what} has no values")).at(node.span).label("empty").help(help));
         }
-        problems.or(Values::Listed(values))
+        problems.or(AxisValues::Listed(values))
     }
 
     /// Whether what is listed goes together: a value may then come twice.
@@ -165,14 +164,14 @@ impl Reader<'_> {
         word == Some("together")
     }
 
-    fn value(&self, node: &Node, what: &str) -> Result<Value, Diagnostic> {
+    fn value(&self, node: &Node, what: &str) -> Result<AxisValue, Diagnostic> {
         match &node.value {
-            Given::Integer(n) => Ok(Value::Number(*n as f64)),
-            Given::Number(x) if x.is_finite() => Ok(Value::Number(*x)),
-            Given::Bool(flag) => Ok(Value::Text(flag.to_string())),
-            Given::String { text, .. } => {
-                let quantity = units::Quantity::parse(text).map(|q| Value::Number(q.value));
-                Ok(quantity.unwrap_or_else(|| Value::Text(text.clone())))
+            Value::Integer(n) => Ok(AxisValue::Number(*n as f64)),
+            Value::Number(x) if x.is_finite() => Ok(AxisValue::Number(*x)),
+            Value::Bool(flag) => Ok(AxisValue::Text(flag.to_string())),
+            Value::String { text, .. } => {
+                let quantity = units::Quantity::parse(text).map(|q| AxisValue::Number(q.value));
+                Ok(quantity.unwrap_or_else(|| AxisValue::Text(text.clone())))
             }
             _ => Err(Diagnostic::error(format!(
                 "a value in {what} must be a number or a word, found {}",
@@ -184,7 +183,7 @@ impl Reader<'_> {
     }
 
     /// The values of a table of keys.
-    fn values(&self, v: &Fields) -> Result<Values, Diagnostics> {
+    fn values(&self, v: &Values) -> Result<AxisValues, Diagnostics> {
         v.at_most_one(&["values", "distribution"])?;
         v.at_most_one(&["values", "points"])?;
         v.at_most_one(&["distribution", "points"])?;
@@ -197,14 +196,14 @@ impl Reader<'_> {
             return self.listed(list, node, v.what());
         }
         match v.optional_word("distribution") {
-            Some(word) => Ok(Values::Drawn(distribution(word, v)?)),
-            None => Ok(Values::Listed(steps(v)?)),
+            Some(word) => Ok(AxisValues::Drawn(distribution(word, v)?)),
+            None => Ok(AxisValues::Listed(steps(v)?)),
         }
     }
 }
 
 /// Refuses keys that mean nothing here.
-fn refuse_others(v: &Fields, meant: &[&str], where_: &str) -> Result<(), Diagnostic> {
+fn refuse_others(v: &Values, meant: &[&str], where_: &str) -> Result<(), Diagnostic> {
     let all = VARY.iter().map(|f| f.name).filter(|name| !["of", "values", "distribution"].contains(name));
     match all.into_iter().find(|name| v.has(name) && !meant.contains(name)) {
         None => Ok(()),
@@ -214,14 +213,14 @@ fn refuse_others(v: &Fields, meant: &[&str], where_: &str) -> Result<(), Diagnos
     }
 }
 
-fn needed(v: &Fields, key: &str, why: &str) -> Result<f64, Diagnostic> {
+fn needed(v: &Values, key: &str, why: &str) -> Result<f64, Diagnostic> {
     v.optional_number(key).filter(|x| x.is_finite()).ok_or_else(|| {
         v.error(format!("{} needs `{key}`", v.what())).label(format!("`{key}` is missing here")).help(why.to_string())
     })
 }
 
 /// `from`, `to`, with one below the other.
-fn bounds(v: &Fields, why: &str) -> Result<(f64, f64), Diagnostic> {
+fn bounds(v: &Values, why: &str) -> Result<(f64, f64), Diagnostic> {
     let (from, to) = (needed(v, "from", why)?, needed(v, "to", why)?);
     if from < to {
         return Ok((from, to));
@@ -230,7 +229,7 @@ fn bounds(v: &Fields, why: &str) -> Result<(f64, f64), Diagnostic> {
     Err(v.error_at("to", format!("{} goes from {from} to {to}", v.what())).label("not above `from`").help(help))
 }
 
-fn positive(v: &Fields, from: f64, scale: &str) -> Result<(), Diagnostic> {
+fn positive(v: &Values, from: f64, scale: &str) -> Result<(), Diagnostic> {
     if from > 0.0 {
         return Ok(());
     }
@@ -238,7 +237,7 @@ fn positive(v: &Fields, from: f64, scale: &str) -> Result<(), Diagnostic> {
 }
 
 /// Values at equal distances.
-fn steps(v: &Fields) -> Result<Vec<Value>, Diagnostics> {
+fn steps(v: &Values) -> Result<Vec<AxisValue>, Diagnostics> {
     let why = "a grid needs `from`, `to` and `points`; or list `values`; or give a `distribution`";
     refuse_others(v, &["from", "to", "points", "scale"], "values lie between bounds")?;
     let (from, to) = bounds(v, why)?;
@@ -267,10 +266,10 @@ fn steps(v: &Fields) -> Result<Vec<Value>, Diagnostics> {
             (_, true) => from * (to / from).powf(u),
         }
     };
-    Ok((0..points).map(|k| Value::Number(place(k))).collect())
+    Ok((0..points).map(|k| AxisValue::Number(place(k))).collect())
 }
 
-fn distribution(word: &str, v: &Fields) -> Result<Distribution, Diagnostic> {
+fn distribution(word: &str, v: &Values) -> Result<Distribution, Diagnostic> {
     let why = |keys: &str| format!("`{word}` needs {keys}");
     let (meant, keys): (&[&str], &str) = match word {
         "uniform" | "log-uniform" => (&["from", "to"], "`from` and `to`"),
@@ -349,7 +348,7 @@ fn try_axis(axis: &Axis, span: Span, models: &dyn Models, set: &[String]) -> Res
     if matches!(axis.target, Target::Choice(_)) {
         return Ok(());
     }
-    let with = |value: &Value| {
+    let with = |value: &AxisValue| {
         let mut overrides = set.to_vec();
         axis.say(value, &mut overrides, &mut Vec::new());
         overrides

@@ -13,7 +13,7 @@ pub fn ink() -> Colour {
 }
 
 /// Up to this many triangles of a body are drawn as they are.
-const FEW: usize = 1500;
+const DRAWN_AS_THEY_ARE: usize = 1500;
 /// Corners of a finer mesh are one if they are this part of the picture apart, at most.
 const CELLS: f64 = 60.0;
 
@@ -85,7 +85,7 @@ impl Canvas {
     pub fn mesh(&mut self, layer: u8, (p, r): (Vec3, Mat3), corners: &[[Vec3; 3]], colour: Colour) {
         let cell = self.size / CELLS;
         let snap = |x: Vec3| Vec3(x.0.map(|x| (x / cell).round() * cell));
-        let coarse = corners.len() > FEW;
+        let coarse = corners.len() > DRAWN_AS_THEY_ARE;
         let mut seen = HashSet::new();
         for triangle in corners {
             let [a, b, c] = if coarse { triangle.map(snap) } else { *triangle };

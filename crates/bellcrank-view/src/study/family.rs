@@ -9,7 +9,7 @@ use bellcrank_results::Columns;
 use std::io;
 
 /// More curves than this hide each other: an even selection is drawn.
-const MOST: usize = 200;
+const MOST_CURVES: usize = 200;
 /// Points of a curve that can be seen.
 const POINTS: usize = 600;
 
@@ -25,7 +25,7 @@ pub fn family(study: &StudyTable, channel: &str, hue: usize) -> io::Result<Drawi
         .map(|i| (i, study.table.values[kept].shown(i)))
         .filter(|(i, folder)| !folder.is_empty() && !line.places[*i].is_nan())
         .collect();
-    let every = folders.len().div_ceil(MOST).max(1);
+    let every = folders.len().div_ceil(MOST_CURVES).max(1);
     let mut curves: Vec<(usize, Vec<f64>, Vec<f64>)> = Vec::new();
     let mut unit = String::new();
     for (row, folder) in folders.iter().step_by(every) {

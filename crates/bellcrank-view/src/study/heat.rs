@@ -6,15 +6,15 @@ use crate::drawing::{Colour, Drawing, Style};
 use crate::plot::Scale;
 
 /// A column with more values than this is cut into as many slices.
-const MOST: usize = 24;
+const MOST_SLICES: usize = 24;
 
 /// The cell of each row, and how many there are: one for each value where there are few, else slices of equal width.
 fn cells(places: &[f64]) -> (Vec<Option<usize>>, Vec<[f64; 2]>) {
     let mut values: Vec<f64> = places.iter().copied().filter(|u| !u.is_nan()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    if values.len() > MOST {
-        let n = (values.len() as f64).sqrt().clamp(8.0, MOST as f64) as usize;
+    if values.len() > MOST_SLICES {
+        let n = (values.len() as f64).sqrt().clamp(8.0, MOST_SLICES as f64) as usize;
         let cell = |u: &f64| (!u.is_nan()).then(|| ((u * n as f64) as usize).min(n - 1));
         let edges = (0..n).map(|k| [k as f64 / n as f64, (k + 1) as f64 / n as f64]).collect();
         return (places.iter().map(cell).collect(), edges);

@@ -6,7 +6,7 @@ use crate::colours::colours;
 use crate::drawing::{Anchor, Drawing, Style, fitted};
 
 /// More lines than this hide each other: an even selection is drawn.
-const MOST: usize = 2000;
+const MOST_LINES: usize = 2000;
 
 /// Draws columns side by side; lines have the colour of the last one.
 pub fn parallel(study: &StudyTable, columns: &[usize]) -> Drawing {
@@ -17,7 +17,7 @@ pub fn parallel(study: &StudyTable, columns: &[usize]) -> Drawing {
     let x = |k: usize| left + STEP * k as f64;
     let y = |u: f64| bottom - u * (bottom - top);
     let rows = study.table.rows();
-    let every = rows.div_ceil(MOST).max(1);
+    let every = rows.div_ceil(MOST_LINES).max(1);
     let opacity = (40.0 / (rows / every).max(1) as f64).clamp(0.12, 0.85);
     let place = |row: usize, line: &Line| line.places.get(row).copied().filter(|u| !u.is_nan());
     for row in (0..rows).step_by(every) {

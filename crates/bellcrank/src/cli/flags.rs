@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::LazyLock;
 
 /// Which options a command takes.
-pub trait Taken {
+pub trait TakenFlags {
     /// Their keys.
     fn takes(key: &str) -> bool;
 }
@@ -16,7 +16,7 @@ pub trait Taken {
 #[derive(Default)]
 pub struct All;
 
-impl Taken for All {
+impl TakenFlags for All {
     fn takes(_: &str) -> bool {
         true
     }
@@ -24,9 +24,9 @@ impl Taken for All {
 
 /// The span of a motion and its samples.
 #[derive(Default)]
-pub struct Span;
+pub struct SpanFlags;
 
-impl Taken for Span {
+impl TakenFlags for SpanFlags {
     fn takes(key: &str) -> bool {
         matches!(key, "until" | "sample")
     }
@@ -36,7 +36,7 @@ impl Taken for Span {
 #[derive(Default)]
 pub struct End;
 
-impl Taken for End {
+impl TakenFlags for End {
     fn takes(key: &str) -> bool {
         key == "until"
     }
@@ -44,9 +44,9 @@ impl Taken for End {
 
 /// What the flags of a command say.
 #[derive(Default)]
-pub struct Flags<T: Taken>(pub Vec<Said>, PhantomData<T>);
+pub struct Flags<T: TakenFlags>(pub Vec<Said>, PhantomData<T>);
 
-impl<T: Taken> Flags<T> {
+impl<T: TakenFlags> Flags<T> {
     fn choices() -> impl Iterator<Item = &'static Choice> {
         CHOICES.iter().filter(|c| T::takes(c.key))
     }
@@ -67,7 +67,7 @@ fn flag(choice: &'static Choice) -> Arg {
         .allow_negative_numbers(number)
 }
 
-impl<T: Taken> Args for Flags<T> {
+impl<T: TakenFlags> Args for Flags<T> {
     fn augment_args(command: Command) -> Command {
         command.args(Self::choices().map(flag))
     }
@@ -77,7 +77,7 @@ impl<T: Taken> Args for Flags<T> {
     }
 }
 
-impl<T: Taken> FromArgMatches for Flags<T> {
+impl<T: TakenFlags> FromArgMatches for Flags<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let said = |choice: &'static Choice| {
             let given = matches.value_source(choice.key) == Some(ValueSource::CommandLine);

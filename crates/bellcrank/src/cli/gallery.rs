@@ -3,7 +3,7 @@
 mod page;
 mod tags;
 
-use self::tags::Machine;
+use self::tags::GalleryMachine;
 use crate::cli::new::{EXAMPLES, attached, heading};
 use crate::cli::run::{self, Run};
 use crate::cli::{Failure, tell};
@@ -39,7 +39,9 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|n| n == name);
     let write = |name: &str, bytes: &[u8]| {
         let path = args.out.join(name);
-        std::fs::write(&path, bytes).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = folder.and_then(|()| std::fs::write(&path, bytes));
+        written.map_err(|e| Failure::Failed(format!("cannot write {}: {e}", path.display())))
     };
     std::fs::create_dir_all(&args.out).map_err(|e| {
         Failure::Failed(format!(
@@ -77,7 +79,7 @@ pub fn gallery(args: Gallery) -> Result<(), Failure> {
                 write(&format!("{name}.png"), &png)?;
             }
         }
-        cards += &page::card(name, &Machine { scene: &scene, summary: &summary, text }, &problem);
+        cards += &page::card(name, &GalleryMachine { scene: &scene, summary: &summary, text }, &problem);
         count += 1;
     }
     write("index.html", page::page(&cards, count).as_bytes())?;

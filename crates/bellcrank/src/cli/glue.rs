@@ -7,7 +7,7 @@ use crate::cli::{Failure, output, print, tell};
 use bellcrank_glue::{
     Assembly, COUPLINGS, Checkpoints, Coordinator, Coupling, CutRunError, GlueError, GlueOptions, GluedProgress,
     GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PARTS_FILE, PartModel,
-    Solver, Source, Subdomain, read_assembly_with, run_cut_within,
+    PartSource, Solver, Subdomain, read_assembly_with, run_cut_within,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{bounded, diagnostic::escaped, suggest};
@@ -117,7 +117,7 @@ fn stopped(e: GluedRunError) -> Failure {
 }
 
 /// The run that the command line and the assembly's `[solve]` ask for.
-struct Plan {
+struct GluedRunPlan {
     until: f64,
     sample: f64,
     options: GlueOptions,
@@ -125,7 +125,7 @@ struct Plan {
     rho: f64,
 }
 
-fn plan(args: &Glue, assembly: &Assembly) -> Result<Plan, Failure> {
+fn plan(args: &Glue, assembly: &Assembly) -> Result<GluedRunPlan, Failure> {
     let setting = |key: &str| assembly.settings.number(key);
     let until = args.until.or(setting("until")).unwrap_or(1.0);
     let rtol = args.rtol.or(setting("rtol"));
@@ -147,7 +147,7 @@ fn plan(args: &Glue, assembly: &Assembly) -> Result<Plan, Failure> {
         (given, _) => levels(given)?,
     };
     let options = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
-    Ok(Plan { until, sample, options, rho: setting("rho").unwrap_or(MethodParameters::default().rho) })
+    Ok(GluedRunPlan { until, sample, options, rho: setting("rho").unwrap_or(MethodParameters::default().rho) })
 }
 
 /// Runs an assembly.
@@ -164,16 +164,16 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     let (assembly, files) =
         bounded::noting(|| read_assembly_with(&args.assembly, &mut |address| network.connect(address)));
     let assembly = assembly.map_err(Failure::BadInput)?;
-    let Plan { until, sample, options, rho } = plan(&args, &assembly)?;
+    let GluedRunPlan { until, sample, options, rho } = plan(&args, &assembly)?;
     let mut parts_are: Vec<(String, String)> =
         assembly.texts.iter().map(|(name, text)| (name.clone(), sha256(text.as_bytes()))).collect();
     let files = digests(&args.assembly, &files).into_iter();
     parts_are.extend(files.map(|(file, sum)| (format!("the file `{file}`"), sum)));
     let mut drawn = Model { name: assembly.name.clone(), ..Model::default() };
-    let remote = assembly.parts.iter().any(|p| matches!(p.source, Source::There(_)));
+    let remote = assembly.parts.iter().any(|p| matches!(p.source, PartSource::There(_)));
     let mut parts: Vec<Box<dyn Subdomain>> = Vec::new();
     for part in assembly.parts {
-        if let Source::Here(model) = &part.source {
+        if let PartSource::Here(model) = &part.source {
             draw_into(&mut drawn, model);
         }
         let rtol = part.rtol.or(options.rtol.map(|r| INSIDE * r)).unwrap_or(1e-8);

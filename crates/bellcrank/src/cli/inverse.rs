@@ -1,6 +1,6 @@
 //! `bellcrank inverse MODEL`.
 
-use crate::cli::flags::{Flags, Span, Taken};
+use crate::cli::flags::{Flags, SpanFlags, TakenFlags};
 use crate::cli::places::refused;
 use crate::cli::{Failure, output, print};
 use bellcrank_model::file::expression::Scope;
@@ -22,7 +22,7 @@ pub struct Inverse {
     #[arg(long = "drive", value_name = "JOINT.KEY=F(T)")]
     drive: Vec<String>,
     #[command(flatten)]
-    span: Flags<Span>,
+    span: Flags<SpanFlags>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -42,7 +42,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
     }
     // the motion is prescribed: of `[solve]`, its span and samples count
     let mut said = in_file(&read.settings);
-    said.retain(|s| Span::takes(&s.key));
+    said.retain(|s| SpanFlags::takes(&s.key));
     said.extend_from_slice(&args.span.0);
     let options = resolve(&said).map_err(|e| Failure::BadInput(refused(&read, &args.span.0, e).to_string()))?;
     let system = Arc::new(read.model.compile());
@@ -52,7 +52,7 @@ pub fn run(args: Inverse) -> Result<(), Failure> {
         Some(folder) => folder,
         None => &mut silent,
     };
-    let found = analysis::inverse(&system, options.until, options.sample_distance(), recorder).map_err(|e| {
+    let found = analysis::inverse(&system, options.until, options.sample, recorder).map_err(|e| {
         let text = format!("{}: {e}", args.model);
         match e {
             InverseError::Step(_) => Failure::Failed(text),

@@ -142,11 +142,18 @@ pub enum Failure {
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    if let Ok(program) = std::env::current_exe() {
+        bellcrank_solve::guest::set_host([program.into_os_string(), bellcrank_solve::guest::ARGUMENT.into()]);
+    }
     ExitCode::from(run_with(arguments))
 }
 
 /// The same inside another program, which gets the exit code as a number.
 pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|first| first == bellcrank_solve::guest::ARGUMENT) {
+        return fmu::host();
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(e) => {

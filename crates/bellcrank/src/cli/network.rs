@@ -7,7 +7,7 @@ use bellcrank_model::file::bounded;
 use bellcrank_net::keys::{make, read_token};
 use bellcrank_net::server::runtime;
 use bellcrank_net::{
-    AccessPolicy, Address, GrpcLink, Keys, Limits, PartOffer, RemotePart, RunRegistry, Server, Show, StateFolder,
+    AccessPolicy, Address, GrpcLink, Keys, PartOffer, RemotePart, RunRegistry, Server, ServerLimits, Show, StateFolder,
     Timeouts,
 };
 use clap::Args;
@@ -98,13 +98,13 @@ pub struct Serve {
 #[derive(Args)]
 struct LimitArgs {
     /// Limit of simultaneous runs.
-    #[arg(long, default_value_t = Limits::default().runs)]
+    #[arg(long, default_value_t = ServerLimits::default().runs)]
     runs: usize,
     /// Limit of one message, in megabytes.
     #[arg(long, value_name = "MB", default_value_t = 16)]
     message: usize,
     /// Limit of messages per second and run.
-    #[arg(long, default_value_t = Limits::default().rate)]
+    #[arg(long, default_value_t = ServerLimits::default().rate)]
     rate: f64,
     /// Seconds that one request may take.
     #[arg(long, value_name = "S", default_value_t = 600.0)]
@@ -115,7 +115,7 @@ struct LimitArgs {
 }
 
 impl LimitArgs {
-    fn limits(&self) -> Result<Limits, Failure> {
+    fn limits(&self) -> Result<ServerLimits, Failure> {
         let good = self.rate.is_finite()
             && self.rate >= 1.0
             && [self.linger, self.call].iter().all(|s| *s > 0.0 && *s <= 1e9)
@@ -124,13 +124,13 @@ impl LimitArgs {
         if !good {
             return Err(Failure::BadInput("--runs, --message, --rate, --call and --linger must be positive".into()));
         }
-        Ok(Limits {
+        Ok(ServerLimits {
             runs: self.runs,
             message: self.message << 20,
             rate: self.rate,
             linger: Duration::from_secs_f64(self.linger),
             call: Duration::from_secs_f64(self.call),
-            ..Limits::default()
+            ..ServerLimits::default()
         })
     }
 }

@@ -96,7 +96,9 @@ pub fn new(args: New) -> Result<(), Failure> {
     let mut file = std::fs::File::create_new(&path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     for (name, bytes) in attached(&text) {
-        std::fs::write(name, bytes).map_err(|e| Failure::Failed(format!("cannot write {name}: {e}")))?;
+        let folder = std::path::Path::new(name).parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = folder.and_then(|()| std::fs::write(name, bytes));
+        written.map_err(|e| Failure::Failed(format!("cannot write {name}: {e}")))?;
     }
     if !std::path::Path::new(SCHEMA).exists() {
         let schema = format!("{:#}\n", bellcrank_model::reference::schema(fields()));

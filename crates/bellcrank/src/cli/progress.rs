@@ -3,8 +3,8 @@
 //! A step only stores two numbers; a thread of its own looks at them and draws, so that the bar also
 //! lives while a step takes long.
 
-use bellcrank_solve::history::Taken;
-use bellcrank_solve::record::{Header, Recorder, Report};
+use bellcrank_solve::history::AcceptedStep;
+use bellcrank_solve::record::{Header, Recorder, RunReport};
 use indicatif::{FormattedDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -67,10 +67,10 @@ impl Recorder for Progress {
     fn frame(&mut self, _: f64, _: &[f64]) -> std::io::Result<()> {
         Ok(())
     }
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         self.update(taken.t, taken.h);
     }
-    fn end(&mut self, _: &dyn Report) -> std::io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> std::io::Result<()> {
         Ok(())
     }
     fn wants_frames(&self) -> bool {

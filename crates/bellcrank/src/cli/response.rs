@@ -8,7 +8,7 @@ use bellcrank_model::file::suggest;
 use bellcrank_results::{csv::quoted, npy};
 use bellcrank_solve::analyses::about::{About, AboutError, operating_point};
 use bellcrank_solve::analyses::response::{Gain, rows, unwrapped};
-use bellcrank_solve::analyses::state_space::{StateSpace, state_space};
+use bellcrank_solve::analyses::state_space::{Shown, StateSpace, state_space};
 use bellcrank_view::plot::{Axis, Curve, Figure};
 use clap::Args;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub struct Response {
     /// Inputs of the model, separated by commas.
     #[arg(long, value_delimiter = ',', required = true)]
     input: Vec<String>,
-    /// Output channels, separated by commas.
+    /// Channels and outputs of the model, separated by commas.
     #[arg(long, value_delimiter = ',', required = true)]
     output: Vec<String>,
     /// The lowest frequency, in Hz.
@@ -55,10 +55,10 @@ pub struct Response {
 }
 
 /// What was found: gains at every frequency, row after row of outputs by inputs.
-struct Found<'a> {
+struct Gains<'a> {
     args: &'a Response,
     about: String,
-    units: Vec<String>,
+    units: Vec<&'static str>,
     linear: StateSpace,
     frequencies: Vec<f64>,
     gains: Vec<Option<Vec<Gain>>>,
@@ -72,7 +72,7 @@ pub fn run(args: Response) -> Result<(), Failure> {
     let options = output::options(&read, &[])?;
     let system = Arc::new(read.model.compile());
     let inputs = args.inputs(&system)?;
-    let (outputs, units) = args.outputs(&system)?;
+    let shown = args.shown(&system)?;
     let about = match args.at.as_deref() {
         None => None,
         Some(word) => Some(About::parse(word).ok_or_else(|| {
@@ -86,9 +86,9 @@ pub fn run(args: Response) -> Result<(), Failure> {
         AboutError::Run(e) => failed(&spoken(e)),
         AboutError::Statics(e) => failed(&e),
     })?;
-    let linear = state_space(&system, &point, &inputs, &outputs).map_err(|e| failed(&e))?;
+    let linear = state_space(&system, &point, &inputs, &shown).map_err(|e| failed(&e))?;
     let gains = frequencies.iter().map(|f| linear.response(TAU * f)).collect();
-    let found = Found { args: &args, about: about.to_string(), units, linear, frequencies, gains };
+    let found = Gains { args: &args, about: about.to_string(), units: shown.units(), linear, frequencies, gains };
     found.tell()
 }
 
@@ -117,15 +117,14 @@ impl Response {
         self.input.iter().map(of).collect()
     }
 
-    fn outputs(&self, system: &System) -> Result<(Vec<usize>, Vec<String>), Failure> {
-        let channels = system.channels();
-        let names: Vec<&str> = channels.iter().map(|c| c.name.as_str()).collect();
-        let of = |name: &String| {
-            let place = names.iter().position(|n| *n == name.trim()).ok_or_else(|| unknown("channel", name, &names))?;
-            Ok((place, channels[place].unit.to_string()))
-        };
-        let found: Result<Vec<(usize, String)>, Failure> = self.output.iter().map(of).collect();
-        Ok(found?.into_iter().unzip())
+    fn shown(&self, system: &System) -> Result<Shown, Failure> {
+        let asked: Vec<&str> = self.output.iter().map(|name| name.trim()).collect();
+        Shown::new(system, &asked).map_err(|name| {
+            let channels = system.all_channels();
+            let outputs = system.model.outputs.iter().map(|o| o.name.as_str());
+            let names: Vec<&str> = outputs.chain(channels.iter().map(|c| c.name.as_str())).collect();
+            unknown("channel or output", &name, &names)
+        })
     }
 }
 
@@ -135,7 +134,7 @@ fn unknown(what: &str, name: &str, names: &[&str]) -> Failure {
     Failure::BadInput(format!("there is no {what} {}\nhelp: {help}", suggest::quoted(name)))
 }
 
-impl Found<'_> {
+impl Gains<'_> {
     fn tell(&self) -> Result<(), Failure> {
         let object = self.object();
         if self.args.json {
@@ -197,7 +196,7 @@ impl Found<'_> {
         let mut header = vec!["frequency [Hz]".to_string()];
         let inputs = self.args.input.len();
         for (k, name) in self.pairs() {
-            let unit = &self.units[k / inputs];
+            let unit = self.units[k / inputs];
             let unit = if unit.is_empty() { String::new() } else { format!(" [{unit} per input]") };
             header.push(quoted(format!("|{name}|{unit}")));
             header.push(quoted(format!("arg {name} [deg]")));

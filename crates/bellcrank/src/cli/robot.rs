@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
 /// How many names of what was left out are shown.
-const MOST: usize = 4;
+const NAMES_SHOWN: usize = 4;
 
 /// What root links do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,7 +94,7 @@ pub fn parsed(path: &str, overrides: &[String], args: &RobotArgs) -> Result<(Rea
 
 /// Tells what was left out of a robot, and what was decided.
 pub fn tell_of(told: &Told) {
-    told.lines(MOST).iter().for_each(|line| tell(line));
+    told.lines(NAMES_SHOWN).iter().for_each(|line| tell(line));
 }
 
 /// What was left out, for programs.

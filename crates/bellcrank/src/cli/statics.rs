@@ -65,7 +65,7 @@ impl Follow {
 }
 
 /// An equilibrium, and the value it was found at.
-struct Found {
+struct EquilibriumAt {
     value: Option<f64>,
     rest: Rest,
 }
@@ -78,7 +78,7 @@ pub fn run(args: Statics) -> Result<(), Failure> {
         None => vec![None],
     };
     let mut continuation = Continuation::new(args.time);
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<EquilibriumAt> = Vec::new();
     let (mut last, mut failure) = (None, None);
     for value in values {
         let (mut set, mut at) = (args.set.clone(), String::new());
@@ -88,7 +88,7 @@ pub fn run(args: Statics) -> Result<(), Failure> {
         }
         let system = Arc::new(output::read(&args.model, &set)?.model.compile());
         match continuation.next(&system) {
-            Ok(rest) => found.push(Found { value, rest }),
+            Ok(rest) => found.push(EquilibriumAt { value, rest }),
             Err(ContinuationError::Assembly(e)) => return Err(Failure::BadInput(format!("{}: {e}", args.model))),
             Err(ContinuationError::Statics(e)) => {
                 // what was found up to there is told all the same
@@ -113,13 +113,13 @@ fn still(unit: &str, name: &str) -> bool {
 struct Told<'a> {
     system: &'a Arc<System>,
     follow: Option<&'a Follow>,
-    found: &'a [Found],
+    found: &'a [EquilibriumAt],
     channels: Vec<Channel>,
     /// Which of the channels mean something at rest.
     kept: Vec<usize>,
 }
 
-fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[Found]) -> Result<(), Failure> {
+fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[EquilibriumAt]) -> Result<(), Failure> {
     let channels = system.channels();
     let kept = (0..channels.len()).filter(|i| still(channels[*i].unit, &channels[*i].name)).collect();
     let told = Told { system, follow, found, channels, kept };
@@ -137,7 +137,7 @@ fn tell(args: &Statics, follow: Option<&Follow>, system: &Arc<System>, found: &[
 
 impl Told<'_> {
     fn object(&self) -> Value {
-        let one = |f: &Found| {
+        let one = |f: &EquilibriumAt| {
             let value = |i: &usize| (self.channels[*i].name.clone(), json!(f.rest.channels[*i]));
             let values: Map<String, Value> = self.kept.iter().map(value).collect();
             let e = &f.rest.equilibrium;
@@ -252,7 +252,7 @@ impl Told<'_> {
     }
 }
 
-impl Found {
+impl EquilibriumAt {
     /// Whether the equilibrium is stable, in a word.
     fn label(&self) -> &'static str {
         self.rest.equilibrium.stability.as_ref().map_or("not told", |s| s.word())

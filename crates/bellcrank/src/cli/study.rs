@@ -1,7 +1,7 @@
 //! `bellcrank study STUDY.toml --out DIR`: many runs of one model, as one table.
 
 use crate::cli::{Failure, output, print, signals, tell};
-use bellcrank_study::{Jobs, LedgerError, Progress, Study, StudyError, TABLE, run};
+use bellcrank_study::{Jobs, LedgerError, Study, StudyError, StudyProgress, TABLE, run};
 use clap::Args;
 use indicatif::{FormattedDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -49,7 +49,7 @@ pub fn study(args: StudyArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut bar = Bar::new(talks);
     let threads = args.jobs.unwrap_or(0) as usize;
-    let progress = Box::new(|at: Progress| {
+    let progress = Box::new(|at: StudyProgress| {
         bar.show(at);
         true
     });
@@ -120,7 +120,7 @@ impl Bar {
         Bar { bar, begun: Instant::now(), first: None }
     }
 
-    fn show(&mut self, at: Progress) {
+    fn show(&mut self, at: StudyProgress) {
         let first = *self.first.get_or_insert(at.done);
         let Some(bar) = &self.bar else { return };
         bar.set_length(at.rows);
@@ -136,7 +136,7 @@ impl Bar {
 }
 
 /// `312 of 1000 rows, 3 failed, 00:00:12 left`
-fn message(at: Progress, first: u64, elapsed: Duration) -> String {
+fn message(at: StudyProgress, first: u64, elapsed: Duration) -> String {
     let failed = if at.failed > 0 { format!(", {} failed", at.failed) } else { String::new() };
     let new = at.done.saturating_sub(first);
     let left = (new > 0).then(|| elapsed.as_secs_f64() / new as f64 * at.rows.saturating_sub(at.done) as f64);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_time_left_counts_rows_that_were_computed_now() {
-        let at = |done, failed| Progress { done, failed, rows: 1000 };
+        let at = |done, failed| StudyProgress { done, failed, rows: 1000 };
         let shown = message(at(600, 3), 200, Duration::from_secs(40));
         assert_eq!(shown, "600 of 1000 rows, 3 failed, 00:00:40 left");
         assert_eq!(message(at(200, 0), 200, Duration::from_secs(1)), "200 of 1000 rows");

@@ -40,7 +40,7 @@ const PROBLEMS: &[Problem] = include!(concat!(env!("OUT_DIR"), "/problems.rs"));
 const PARTS: [&str; 4] = ["qw", "qx", "qy", "qz"];
 
 /// A line of a `reference.csv`.
-struct Row<'a> {
+struct ReferenceLine<'a> {
     options: &'a str,
     t: f64,
     channel: &'a str,
@@ -50,7 +50,7 @@ struct Row<'a> {
 
 /// What a run gave for a row.
 struct Held<'a> {
-    row: Row<'a>,
+    row: ReferenceLine<'a>,
     found: f64,
     error: f64,
 }
@@ -121,10 +121,10 @@ pub fn run(args: Validate) -> Result<(), Failure> {
 
 /// One run for each set of options and each time.
 fn solve(problem: &Problem) -> Result<Vec<Ran<'_>>, String> {
-    let mut rows = problem.reference.lines().skip(1).map(row).collect::<Result<Vec<Row>, String>>()?;
+    let mut rows = problem.reference.lines().skip(1).map(row).collect::<Result<Vec<ReferenceLine>, String>>()?;
     let mut runs = Vec::new();
     while !rows.is_empty() {
-        let of = |r: &Row| (r.options.to_string(), r.t);
+        let of = |r: &ReferenceLine| (r.options.to_string(), r.t);
         let first = of(&rows[0]);
         let rest = rows.iter().position(|r| of(r) != first).unwrap_or(rows.len());
         let later = rows.split_off(rest);
@@ -134,12 +134,12 @@ fn solve(problem: &Problem) -> Result<Vec<Ran<'_>>, String> {
     Ok(runs)
 }
 
-fn row(line: &str) -> Result<Row<'_>, String> {
+fn row(line: &str) -> Result<ReferenceLine<'_>, String> {
     let wrong = || format!("its line of references cannot be read: {line}");
     let cells: Vec<&str> = line.split(',').collect();
     let [options, t, channel, value, allowed] = cells[..] else { return Err(wrong()) };
     let number = |x: &str| x.trim().parse::<f64>().map_err(|_| wrong());
-    Ok(Row { options, t: number(t)?, channel, value: number(value)?, allowed: number(allowed)? })
+    Ok(ReferenceLine { options, t: number(t)?, channel, value: number(value)?, allowed: number(allowed)? })
 }
 
 /// A run with options as they are typed: `--set K=V` and `--KEY VALUE`.
@@ -169,7 +169,7 @@ fn simulate(problem: &Problem, options: &str, until: f64) -> Result<Summary, Str
     }
 }
 
-fn compare(rows: Vec<Row<'_>>, summary: Summary) -> Ran<'_> {
+fn compare(rows: Vec<ReferenceLine<'_>>, summary: Summary) -> Ran<'_> {
     let value = |channel: &str| summary.last.get(channel).unwrap_or(f64::NAN);
     let turns: Vec<Option<f64>> = rows
         .iter()

@@ -21,7 +21,7 @@ pub struct View {
 
 /// Serves the viewer until the program ends.
 pub fn view(args: View) -> Result<(), Failure> {
-    let options = bellcrank_view::Options { port: args.port, open: !args.no_open };
+    let options = bellcrank_view::ServeOptions { port: args.port, open: !args.no_open };
     bellcrank_view::view(&args.folders, &options, &mut std::io::stderr()).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Failure::BadInput(e.to_string()),
         _ => Failure::Failed(e.to_string()),

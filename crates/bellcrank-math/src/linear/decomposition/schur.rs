@@ -7,7 +7,7 @@ use super::{NotConverged, add, dot, turn, two_rows};
 const MOST_STEPS: usize = 300;
 
 /// After so many steps without success a shift of another kind breaks a cycle.
-const PATIENCE: usize = 10;
+const STEPS_IN_VAIN: usize = 10;
 
 /// A = Z T Zᵀ with orthogonal Z, and T upper triangular but for 2×2 blocks of conjugate pairs.
 pub(super) struct Schur {
@@ -65,10 +65,10 @@ impl Schur {
     /// Sum and product of the two shifts: the eigenvalues of the last 2×2 block, or others when they lead in a circle.
     fn shifts(&self, start: usize, end: usize, steps: usize) -> (f64, f64) {
         let (k, l) = (end - 2, end - 1);
-        if steps.is_multiple_of(PATIENCE) {
+        if steps.is_multiple_of(STEPS_IN_VAIN) {
             let below = |i: usize| if i > start { self.at(i, i - 1).abs() } else { 0.0 };
             let size = below(l) + below(l - 1);
-            let centre = if steps.is_multiple_of(2 * PATIENCE) { self.at(start, start) } else { self.at(l, l) };
+            let centre = if steps.is_multiple_of(2 * STEPS_IN_VAIN) { self.at(start, start) } else { self.at(l, l) };
             let shift = centre + 0.75 * size;
             return (2.0 * shift, shift * shift + 0.4375 * size * size);
         }

@@ -1,7 +1,8 @@
 //! Expressions of the state: which branches they are on, and how far they are from the next.
 //!
 //! `abs`, `sign`, `min`, `max` and comparisons pick a branch by the sign of a distance d: abs(a) by a, a < b by a − b. A run keeps to the
-//! branches it is on, smoothly also beyond the place where d changes its sign, and finds that place as an event.
+//! branches it is on, smoothly also beyond the place where d changes its sign, and finds that place as an event. What depends on time
+//! and inputs alone bends at times that are known ahead: these are breakpoints, as in functions of time (`breaks.rs`).
 
 use super::function::Function;
 use super::{Expression, Instruction, Jet, STACK};
@@ -46,14 +47,14 @@ impl Expression {
         }
     }
 
-    /// Where it bends as its variables change.
-    pub fn state_bends(&self) -> Result<Bends, Unfollowed> {
+    /// Where it bends as the state changes; the first `known` variables are time and inputs.
+    pub fn state_bends(&self, known: usize) -> Result<Bends, Unfollowed> {
         let mut moves = [false; STACK];
         let (mut top, mut at) = (0, Vec::new());
         for (i, instruction) in self.program.iter().enumerate() {
             match *instruction {
                 Instruction::Number(_) => moves[top] = false,
-                Instruction::Variable(_) => moves[top] = true,
+                Instruction::Variable(v) => moves[top] = v as usize >= known,
                 Instruction::Lookup(_, arity) => {
                     top -= arity as usize;
                     moves[top] = moves[top..top + arity as usize].contains(&true);
@@ -161,7 +162,7 @@ mod tests {
             "if(x > 0, 1, 0)*(y <= 3)",
         ] {
             let f = parse(text);
-            let bends = f.state_bends().unwrap();
+            let bends = f.state_bends(1).unwrap();
             for values in [[0.5, 1.0, -2.0], [0.5, -1.0, 2.5], [3.0, 0.2, 0.1], [-1.0, -3.0, -2.0]] {
                 let variable = |v: usize| Jet::constant(values[v]);
                 let mut on = 0;
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn a_branch_goes_on_smoothly_beyond_its_end() {
         let f = parse("abs(x) + max(y, 0)");
-        let bends = f.state_bends().unwrap();
+        let bends = f.state_bends(1).unwrap();
         assert_eq!(bends.count(), 2);
         let at = |x: f64, y: f64| {
             let variable = |v: usize| if v == 1 { Jet::variable(x) } else { Jet::constant(y) };
@@ -188,10 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_move_does_not_bend() {
-        assert_eq!(parse("abs(-3)*x").state_bends().unwrap().count(), 0);
-        assert_eq!(parse("floor(x)").state_bends(), Err(Unfollowed::Function("floor")));
-        assert_eq!(parse("step(x, 0, 0, 1, 1) + atan2(x, y)").state_bends().unwrap().count(), 0);
-        assert_eq!(parse("abs(x)+".repeat(8).trim_end_matches('+')).state_bends(), Err(Unfollowed::TooMany(8)));
+    fn what_does_not_move_with_the_state_does_not_bend() {
+        let count = |text: &str| parse(text).state_bends(1).map(|bends| bends.count());
+        assert_eq!(count("abs(-3)*x"), Ok(0));
+        assert_eq!(count("floor(x)"), Err(Unfollowed::Function("floor")));
+        assert_eq!(count("step(x, 0, 0, 1, 1) + atan2(x, y)"), Ok(0));
+        assert_eq!(count("abs(x)+".repeat(8).trim_end_matches('+')), Err(Unfollowed::TooMany(8)));
+        // time is known ahead
+        assert_eq!((count("floor(t)*x"), count("if(t < 1, x, abs(y))"), count("(t < x)*y")), (Ok(0), Ok(1), Ok(1)));
     }
 }

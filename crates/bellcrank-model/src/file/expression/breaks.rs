@@ -5,6 +5,9 @@
 //! where they are not, down to two numbers next to each other. So a breakpoint is found to the last bit, at the very number
 //! at which the program begins to give other values, and none is passed over, however short what lies between two of them.
 //! Breakpoints are made one at a time: a square wave has as many as the run is long, and none is stored.
+//!
+//! In an expression that also depends on the state, the functions that pick their branches by time and inputs alone have breakpoints; of
+//! the others nothing is known ahead, and their branches are events (`bends.rs`).
 
 use super::interval::Interval;
 use super::{Expression, Instruction, STACK};
@@ -15,7 +18,7 @@ const WINDOWS: usize = 4000;
 
 /// After this many windows, windows that stay undecided need no longer be narrower than this part of the time to be searched,
 /// and than twice that after so many more.
-const PATIENCE: f64 = 1000.0;
+const UNDECIDED_WINDOWS: f64 = 1000.0;
 const CREEP: f64 = 1e-12;
 const GIVING_WAY: f64 = 100.0;
 
@@ -33,16 +36,38 @@ const HALVINGS: usize = 40;
 
 /// What a stretch of time tells of a part of an expression.
 #[derive(Clone, Copy)]
-struct Part {
+struct RangeInTime {
     bounds: Interval,
     /// A number for the branches taken, as far as they count.
     branches: u64,
     decided: bool,
+    /// Whether it depends on more than time and inputs.
+    of_state: bool,
+    /// Whether a part of it that depends on time and inputs alone may be infinite.
+    wild: bool,
 }
 
-impl Part {
-    fn smooth(bounds: Interval) -> Part {
-        Part { bounds, branches: 0, decided: true }
+impl RangeInTime {
+    fn smooth(bounds: Interval) -> RangeInTime {
+        RangeInTime { bounds, branches: 0, decided: true, of_state: false, wild: false }
+    }
+
+    /// A number that is only known during the run.
+    fn of_state() -> RangeInTime {
+        RangeInTime { of_state: true, ..RangeInTime::smooth(Interval::ALL) }
+    }
+
+    /// What is made of some parts, all of which count.
+    fn of(parts: &[RangeInTime], bounds: Interval) -> RangeInTime {
+        let of_state = parts.iter().any(|part| part.of_state);
+        let bent = parts.iter().filter(|part| part.branches != 0);
+        RangeInTime {
+            bounds,
+            branches: bent.fold(0, |all, part| mixed(all, part.branches)),
+            decided: parts.iter().all(|part| part.decided),
+            of_state,
+            wild: parts.iter().any(|part| part.wild) || (!of_state && !bounds.is_finite()),
+        }
     }
 }
 
@@ -54,7 +79,11 @@ fn mixed(a: u64, b: u64) -> u64 {
 impl Expression {
     /// Whether it may have breakpoints.
     pub fn bends(&self) -> bool {
-        let picks = |i: &Instruction| matches!(i, Instruction::Apply(f) if f.pick.is_some());
+        let picks = |i: &Instruction| match i {
+            Instruction::Apply(f) => f.pick.is_some(),
+            Instruction::Lookup(table, _) => self.tables[*table as usize].bends(),
+            _ => false,
+        };
         self.uses(0) && (self.curve().is_some() || self.program.iter().any(picks))
     }
 
@@ -91,16 +120,17 @@ impl Expression {
     }
 
     /// Bounds and branches over a stretch of time.
-    fn over(&self, inputs: &[f64], t: Interval) -> Part {
-        let mut stack = [Part::smooth(t); STACK];
+    fn over(&self, inputs: &[f64], t: Interval) -> RangeInTime {
+        let mut stack = [RangeInTime::smooth(t); STACK];
         let mut top = 0;
         for instruction in &self.program {
             stack[top] = match *instruction {
-                Instruction::Number(value) => Part::smooth(Interval::point(value)),
-                Instruction::Variable(0) => Part::smooth(t),
-                Instruction::Variable(v) => {
-                    Part::smooth(Interval::point(inputs.get(v as usize - 1).copied().unwrap_or(f64::NAN)))
-                }
+                Instruction::Number(value) => RangeInTime::smooth(Interval::point(value)),
+                Instruction::Variable(0) => RangeInTime::smooth(t),
+                Instruction::Variable(v) => match inputs.get(v as usize - 1) {
+                    Some(input) => RangeInTime::smooth(Interval::point(*input)),
+                    None => RangeInTime::of_state(),
+                },
                 Instruction::Lookup(table, arity) => {
                     top -= arity as usize;
                     let parts = &stack[top..top + arity as usize];
@@ -108,11 +138,17 @@ impl Expression {
                     let [x, y] = [0, arity as usize - 1].map(|k| parts[k].bounds.as_point());
                     let bounds = match (x, y) {
                         (Some(x), Some(y)) => Interval::point(surface.at(x, if arity > 1 { y } else { 0.0 }).value),
-                        _ => Interval::new(surface.bounds()[0], surface.bounds()[1]),
+                        _ => {
+                            let [lo, hi] = surface.bounds_over([parts[0].bounds.lo, parts[0].bounds.hi]);
+                            Interval::new(lo, hi)
+                        }
                     };
-                    let bent = parts.iter().filter(|part| part.branches != 0);
-                    let branches = bent.fold(0, |all, part| mixed(all, part.branches));
-                    Part { bounds, branches, decided: parts.iter().all(|part| part.decided) }
+                    let out = RangeInTime::of(parts, bounds);
+                    match surface.stretch(parts[0].bounds.lo, parts[0].bounds.hi) {
+                        _ if out.of_state => out,
+                        Some(k) => RangeInTime { branches: mixed(out.branches, k as u64), ..out },
+                        None => RangeInTime { decided: false, ..out },
+                    }
                 }
                 Instruction::Apply(f) => {
                     top -= f.arity;
@@ -121,14 +157,14 @@ impl Expression {
             };
             top += 1;
         }
-        let Part { bounds, branches, decided } = stack[0];
+        let RangeInTime { bounds, branches, .. } = stack[0];
         let Some(curve) = self.curve() else {
             // what is known of a function of its own is that it is smooth
-            return if self.outer.is_some() { Part { bounds: Interval::ALL, branches, decided } } else { stack[0] };
+            return if self.outer.is_some() { RangeInTime { bounds: Interval::ALL, ..stack[0] } } else { stack[0] };
         };
         match curve.stretch(bounds.lo, bounds.hi) {
-            Some(k) => Part { bounds: Interval::ALL, branches: mixed(branches, k as u64 + 1), decided },
-            None => Part { bounds: Interval::ALL, branches, decided: false },
+            Some(k) => RangeInTime { bounds: Interval::ALL, branches: mixed(branches, k as u64 + 1), ..stack[0] },
+            None => RangeInTime { bounds: Interval::ALL, decided: false, ..stack[0] },
         }
     }
 
@@ -160,6 +196,10 @@ impl Expression {
             }
             t = next;
         }
+        if self.over(inputs, Interval::point(before)).of_state || self.over(inputs, Interval::point(after)).of_state {
+            // how far it jumps is only known there
+            return Some(Break { before, after, bends: true });
+        }
         let (left, right) = (self.jet_with(before, inputs), self.jet_with(after, inputs));
         // negated, so that what is no number jumps
         let jumps = |a: f64, b: f64, slope: f64, noise: f64| {
@@ -176,35 +216,41 @@ impl Expression {
 }
 
 /// A function over what its arguments are known to be.
-fn applied(f: &super::function::Function, parts: &[Part]) -> Part {
+fn applied(f: &super::function::Function, parts: &[RangeInTime]) -> RangeInTime {
     let mut bounds = [Interval::ALL; 8];
     let mut values = [0.0; 8];
     for ((part, bound), value) in parts.iter().zip(&mut bounds).zip(&mut values) {
         (*bound, *value) = (part.bounds, part.bounds.lo);
     }
     let (bounds, values) = (&bounds[..parts.len()], &values[..parts.len()]);
+    let of_state = |i: usize| parts[i].of_state;
     let branch = match f.pick {
+        Some(_) if (0..parts.len()).any(|i| f.picks_by & (1 << i) != 0 && of_state(i)) => {
+            return RangeInTime::of(parts, (f.bounds)(bounds));
+        }
         None => None,
         Some(pick) => match pick(bounds) {
             Some(branch) => Some(branch),
-            None => return Part { bounds: (f.bounds)(bounds), branches: 0, decided: false },
+            None => return RangeInTime { decided: false, branches: 0, ..RangeInTime::of(parts, (f.bounds)(bounds)) },
         },
     };
     let counts = branch.map_or(u8::MAX, |b| b.counts);
     let constant = counts == 0 || bounds.iter().all(|x| x.as_point().is_some());
     let number = branch.map_or(0, |b| mixed(1, b.number as u64));
     let counting = parts.iter().enumerate().filter(|(i, _)| counts & (1 << i) != 0);
-    let mut out = Part {
-        bounds: if constant { point((f.value)(values)) } else { (f.bounds)(bounds) },
+    let mut out = RangeInTime {
         branches: number,
-        decided: true,
+        ..RangeInTime::smooth(if constant { point((f.value)(values)) } else { (f.bounds)(bounds) })
     };
     for (i, part) in counting {
         out.decided &= part.decided;
+        out.of_state |= part.of_state;
+        out.wild |= part.wild;
         if part.branches != 0 {
             out.branches = mixed(out.branches, mixed(part.branches, i as u64));
         }
     }
+    out.wild |= !out.of_state && !out.bounds.is_finite();
     out
 }
 
@@ -214,8 +260,16 @@ fn point(x: f64) -> Interval {
 
 impl Course for Expression {
     fn range(&self, inputs: &[f64], from: f64, to: f64) -> f64 {
-        let bounds = self.over(inputs, Interval { lo: from, hi: to.max(from) }).bounds;
-        bounds.hi - bounds.lo
+        match self.over(inputs, Interval { lo: from, hi: to.max(from) }) {
+            RangeInTime { of_state: true, wild, .. } => {
+                if wild {
+                    f64::INFINITY
+                } else {
+                    0.0
+                }
+            }
+            RangeInTime { bounds, .. } => bounds.hi - bounds.lo,
+        }
     }
 
     fn unhidden(&self, inputs: &[f64], from: f64, mut to: f64, height: f64) -> f64 {
@@ -241,8 +295,8 @@ impl Course for Expression {
                 break;
             }
             // where bounds are wide and a function only touches, windows would become ever narrower
-            let creep = CREEP * (to - from) * f64::exp2((k as f64 - PATIENCE) / GIVING_WAY);
-            let narrow_now = if k as f64 > PATIENCE { narrow.max(creep) } else { narrow };
+            let creep = CREEP * (to - from) * f64::exp2((k as f64 - UNDECIDED_WINDOWS) / GIVING_WAY);
+            let narrow_now = if k as f64 > UNDECIDED_WINDOWS { narrow.max(creep) } else { narrow };
             let width = b - a;
             let next_to = b <= a.next_up();
             let decided = self.over(inputs, Interval { lo: a, hi: b }).decided;
@@ -369,6 +423,23 @@ mod tests {
         let wave = parse("sin(t)^2 + cos(t)^2");
         assert_eq!(wave.unhidden(&[], 0.0, 3.0, 0.25 * wave.range(&[], 0.0, 10.0)), 3.0);
         assert_eq!(parse("sin(t)").unhidden(&[], 0.0, 1.4, 0.5), 1.4);
+    }
+
+    #[test]
+    fn what_depends_on_time_alone_breaks_also_beside_the_state() {
+        // of two variables the first is an input, the second is of the state
+        let scope = Scope { parameters: &Parameters::default(), variables: &["t", "u", "x"], inputs: &["u"] };
+        let times = |text: &str| -> Vec<f64> {
+            all(&Expression::parse(text, scope).unwrap(), &[3.0], 10.0).iter().map(|b| b.after).collect()
+        };
+        assert_eq!(times("x*if(t < 1, 2, 0) + floor(t/4)"), [1.0, 4.0, 8.0]);
+        assert_eq!(times("if(t < u, x, abs(x))*max(x, t)"), [3.0]);
+        assert_eq!(times("if(x > 0, if(t < 5, 1, 0), 2)"), [5.0]);
+        assert_eq!(times("(t < x)*max(0, x)"), [0.0; 0]);
+        let wave = times("if(sin(2*pi*t) > 0.9999, 100, 0) + 0*x");
+        assert_eq!(wave.len(), 20);
+        let pole = Expression::parse("x + 1/(t - 0.5)", scope).unwrap();
+        assert!(pole.range(&[3.0], 0.0, 1.0).is_infinite() && pole.range(&[3.0], 0.6, 1.0) == 0.0);
     }
 
     #[test]

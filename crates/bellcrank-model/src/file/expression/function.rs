@@ -24,6 +24,8 @@ pub(super) struct Function {
     pub bounds: fn(&[Interval]) -> Interval,
     /// How it picks a branch, if it bends or jumps.
     pub pick: Option<Pick>,
+    /// The arguments by which it picks its branch, as bits.
+    pub picks_by: u8,
     /// Why finite arguments gave a result that is not finite.
     pub failure: fn(&[f64]) -> &'static str,
 }
@@ -59,7 +61,7 @@ const fn row(
     bounds: fn(&[Interval]) -> Interval,
 ) -> Function {
     let failure: fn(&[f64]) -> &'static str = |_| "number too large";
-    Function { name, arity, variadic: false, usage, doc, value, jet, bounds, pick: None, failure }
+    Function { name, arity, variadic: false, usage, doc, value, jet, bounds, pick: None, picks_by: u8::MAX, failure }
 }
 
 impl Function {
@@ -70,6 +72,12 @@ impl Function {
 
     const fn picks(mut self, pick: Pick) -> Function {
         self.pick = Some(pick);
+        self
+    }
+
+    /// By some of its arguments alone.
+    const fn by(mut self, arguments: u8) -> Function {
+        self.picks_by = arguments;
         self
     }
 }
@@ -319,7 +327,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         step_jet,
         interval::step,
     )
-    .picks(branches::step),
+    .picks(branches::step)
+    .by(0b01011),
     row(
         "if",
         3,
@@ -336,7 +345,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         },
         interval::either,
     )
-    .picks(branches::choice),
+    .picks(branches::choice)
+    .by(0b001),
 ];
 
 /// A function of one argument, from f, f′ and f″.
@@ -383,7 +393,7 @@ fn hypot(a: &[Jet]) -> Jet {
 }
 
 /// h₀ + (h₁ − h₀) s²(3 − 2s) with s = (x − x₀)/(x₁ − x₀).
-fn step(a: &[f64]) -> f64 {
+pub(super) fn step(a: &[f64]) -> f64 {
     let [x, x0, h0, x1, h1] = [a[0], a[1], a[2], a[3], a[4]];
     if x <= x0 {
         h0

@@ -4,7 +4,7 @@
 //! the results are the results of bounds: nothing is widened. The others are widened by some units of rounding. So an
 //! interval holds what a program gives at every number of a stretch, its rounding included.
 
-use super::branches;
+use super::{branches, function};
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// All numbers from `lo` to `hi`.
@@ -41,6 +41,11 @@ impl Interval {
     /// Whether it is a single number, and which.
     pub fn as_point(self) -> Option<f64> {
         (self.lo == self.hi).then_some(self.lo)
+    }
+
+    /// Whether both of its ends are numbers.
+    pub fn is_finite(self) -> bool {
+        self.lo.is_finite() && self.hi.is_finite()
     }
 
     fn widened(self) -> Interval {
@@ -210,12 +215,20 @@ pub(super) fn truth(_: &[Interval]) -> Interval {
     Interval { lo: 0.0, hi: 1.0 }
 }
 
-/// h₀, h₁, or between them.
+/// h₀, h₁, or between them: on a given ramp, between the values at both ends.
 pub(super) fn step(a: &[Interval]) -> Interval {
+    let between = a[2].hull(a[4]);
     match branches::step(a).map(|b| b.number) {
         Some(0) => a[2],
         Some(2) => a[4],
-        _ => a[2].hull(a[4]),
+        _ if a[1..5].iter().all(|x| x.as_point().is_some()) => {
+            let at = |x: f64| Interval::point(function::step(&[x, a[1].lo, a[2].lo, a[3].lo, a[4].lo]));
+            // s²(3 − 2s) rises but for rounding
+            let blur = 16.0 * f64::EPSILON * (between.hi.abs().max(between.lo.abs()));
+            let ends = at(a[0].lo).hull(at(a[0].hi));
+            Interval::new((ends.lo - blur).max(between.lo), (ends.hi + blur).min(between.hi))
+        }
+        _ => between,
     }
 }
 

@@ -189,7 +189,13 @@ impl Expression {
 
     /// The names a text uses other than as functions, each with its place. Empty if it cannot be read.
     pub fn names(text: &str) -> Vec<(&str, Range<usize>)> {
-        parse::names(text)
+        let others = parse::words(text).into_iter().filter(|(_, called)| !called);
+        others.map(|(at, _)| (&text[at.clone()], at)).collect()
+    }
+
+    /// The places of all names in a text, and whether each is called as a function. Empty if it cannot be read.
+    pub fn words(text: &str) -> Vec<(Range<usize>, bool)> {
+        parse::words(text)
     }
 
     /// The number, if it does not depend on a variable.

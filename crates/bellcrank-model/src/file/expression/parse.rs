@@ -193,12 +193,12 @@ pub(super) fn program(text: &str, scope: Scope) -> Result<(Vec<Instruction>, Vec
     Ok((program, tables))
 }
 
-/// The names a text uses other than as functions, each with its place. Empty if it cannot be read.
-pub(super) fn names(text: &str) -> Vec<(&str, Range<usize>)> {
+/// The places of all names in a text, and whether each is called as a function. Empty if it cannot be read.
+pub(super) fn words(text: &str) -> Vec<(Range<usize>, bool)> {
     let tokens = tokens(text).unwrap_or_default();
     let called = |i: usize| tokens.get(i + 1).is_some_and(|t| t.kind == TokenKind::Open);
-    let names = tokens.iter().enumerate().filter(|(i, t)| t.kind == TokenKind::Name && !called(*i));
-    names.map(|(_, t)| (&text[t.at.clone()], t.at.clone())).collect()
+    let names = tokens.iter().enumerate().filter(|(_, t)| t.kind == TokenKind::Name);
+    names.map(|(i, t)| (t.at.clone(), called(i))).collect()
 }
 
 struct Parser<'a> {

@@ -1,6 +1,7 @@
 //! Values of one key: numbers, expressions, vectors, matrices and names, each refused with what was expected.
 
 use super::{Field, FieldKind, Item, Named, read};
+use crate::file::csv::open_text;
 use crate::file::diagnostic::{Diagnostic, Diagnostics};
 use crate::file::expression::{Expression, Scope};
 use crate::file::parameters::{Parameters, in_place};
@@ -66,6 +67,15 @@ impl Context<'_> {
             },
             Names(least, most) => Item::Names(names(node, what, least, most)?),
             Function => Item::Function(self.function(node, what, unit)?),
+            FunctionOf(variables) => Item::Function(self.expression(node, what, variables, unit)?),
+            FunctionsOf(variables) => {
+                let mut problems = Diagnostics::new();
+                let one = |e| problems.take(self.expression(e, what, variables, unit));
+                let mut list: Vec<Expression> = self.components(node, what)?.iter().filter_map(one).collect();
+                list.resize(3, Expression::constant(0.0));
+                problems.or(Item::Functions(list))?
+            }
+            File(kind) => self.file(node, what, kind)?,
             Vector | Point => Item::Vector(self.vector(node, what, unit)?),
             VectorFunction => Item::Functions(self.functions(node, what, unit)?),
             Axial if self.plane => Item::Vector(Vec3::Z * self.number(node, what, unit)?),
@@ -91,6 +101,20 @@ impl Context<'_> {
             Any => Item::Any,
         };
         Ok(item)
+    }
+
+    /// The text of a file in the model's folder.
+    fn file<'a>(&self, node: &'a Node, what: &dyn Display, kind: &str) -> Result<Item<'a>, Diagnostics> {
+        let named = name(node, what)?;
+        let Some(folder) = self.folder else {
+            let help = "save the model as a file: what it reads lies in its folder";
+            let message = format!("{what}: a model without a file has no folder to read from");
+            return Err(Diagnostic::error(message).at(node.span).help(help).into());
+        };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let text = open_text(folder, named.name, kind)
+            .map_err(|(message, help)| Diagnostic::error(format!("{what}: {message}")).at(node.span).help(help))?;
+        Ok(Item::File(named, text))
     }
 
     /// A number, or an expression of parameters that gives one, in this unit ([`units::ANY`] for any). `what` names it in

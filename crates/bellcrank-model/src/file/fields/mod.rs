@@ -20,7 +20,7 @@ use super::expression::Expression;
 use super::suggest::{nearest, quoted};
 use super::tree::Node;
 use context::{expected, word};
-use values::{Given, Item};
+use values::{GivenNumber, Item};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,12 @@ pub enum FieldKind {
     /// A function of time: a number, an expression of parameters and `t`, or a table
     /// ([`TABULATED`](super::csv::TABULATED)).
     Function,
+    /// An expression of parameters, tables and these variables.
+    FunctionOf(&'static [&'static str]),
+    /// A vector of such expressions: 2 in the plane, 3 in space.
+    FunctionsOf(&'static [&'static str]),
+    /// The name of a text file in the model's folder; such files usually end so.
+    File(&'static str),
     /// A vector: 2 numbers in the plane, 3 in space.
     Vector,
     /// A vector of functions of time.
@@ -124,7 +130,7 @@ impl Field {
             Integer | Count => self.default.parse().ok().map(Item::Integer),
             Flag => self.default.parse().ok().map(Item::Flag),
             Word(words) => words.iter().find(|w| **w == self.default).map(|w| Item::Word(w)),
-            Function => self.default.parse().ok().map(|x| Item::Function(Expression::constant(x))),
+            Function | FunctionOf(_) => self.default.parse().ok().map(|x| Item::Function(Expression::constant(x))),
             _ => None,
         }
     }
@@ -223,11 +229,17 @@ pub fn read<'a>(
 }
 
 /// The numbers with units in a value; those of a list know their column.
-fn gather<'a>(node: &'a Node, column: usize, field: &'static Field, context: &Context, found: &mut Vec<Given<'a>>) {
+fn gather<'a>(
+    node: &'a Node,
+    column: usize,
+    field: &'static Field,
+    context: &Context,
+    found: &mut Vec<GivenNumber<'a>>,
+) {
     if let Some(list) = node.as_array() {
         list.iter().enumerate().for_each(|(i, entry)| gather(entry, i, field, context, found));
     } else if let Some(quantity) = node.as_str().and_then(|text| context.parameters.quantity(text)) {
-        found.push(Given { field, column, quantity, node });
+        found.push(GivenNumber { field, column, quantity, node });
     }
 }
 

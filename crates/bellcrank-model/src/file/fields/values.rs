@@ -28,12 +28,12 @@ pub struct Values<'a> {
     pub(super) node: &'a Node,
     pub(super) items: Vec<(&'static Field, Item<'a>)>,
     /// Numbers with units where the unit of the field hangs on what the table is about.
-    pub(super) quantities: Vec<Given<'a>>,
+    pub(super) quantities: Vec<GivenNumber<'a>>,
 }
 
 /// A number with its unit, in a column of a list.
 #[derive(Clone, Debug)]
-pub(super) struct Given<'a> {
+pub(super) struct GivenNumber<'a> {
     pub field: &'static Field,
     pub column: usize,
     pub quantity: Quantity<'a>,
@@ -56,6 +56,7 @@ pub(super) enum Item<'a> {
     Pairs(Vec<[f64; 2]>),
     Name(Named<'a>),
     Names(Vec<Named<'a>>),
+    File(Named<'a>, String),
     Table(Values<'a>),
 }
 
@@ -108,6 +109,8 @@ accessors! {
     name optional_name Item::Name(n) => *n, Named<'a>;
     /// The values of `Names`, with their places.
     names optional_names Item::Names(n) => n, &[Named<'a>];
+    /// The value of a `File`: its name and its text.
+    file optional_file Item::File(n, text) => (*n, text.as_str()), (Named<'a>, &str);
     /// The values of a `Table`.
     table optional_table Item::Table(t) => t, &Values<'a>;
 }
@@ -148,7 +151,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    fn check_units(&self, unit: impl Fn(&Given<'a>) -> Option<&'static str>) -> Result<(), Diagnostics> {
+    fn check_units(&self, unit: impl Fn(&GivenNumber<'a>) -> Option<&'static str>) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         for given in &self.quantities {
             let problem = unit(given).and_then(|unit| units::refuse(&given.quantity, unit));

@@ -4,10 +4,12 @@
 //! (Gᵀλ)_q; the drift (G w)_q of the velocity row and the bias of the acceleration row follow from
 //! it, because both contract the same second derivative, with twists in place of loads.
 
+mod curves;
 mod motion;
 mod points;
 mod rolling;
 
+pub use curves::{Beside, FaceOnCurve, Field, OnCurve, add_bend, face_on_curve, on_curve, roll_on_curve};
 pub use motion::{Couple, Follow, Measure, couple, follow, follow_rate, hold};
 pub use points::{
     Coincide, Distance, Homokinetic, Perpendicular, Trace, coincide, distance, homokinetic, perpendicular, trace,
@@ -77,6 +79,14 @@ pub trait Equation: Send + Sync {
     /// Whether the rotation of an end matters (or only its origin).
     fn rotational(&self, _end: usize) -> bool {
         true
+    }
+    /// Whether it follows a curve that has ends.
+    fn ranged(&self) -> bool {
+        false
+    }
+    /// How far it is beyond the end of its curve, in lengths of it, if that has ends.
+    fn beyond(&self, _at: &Frames) -> Option<f64> {
+        None
     }
     /// The angles whose full turns it needs, in the order of [`Frames::near`]; at most one equation of
     /// a joint may need any.

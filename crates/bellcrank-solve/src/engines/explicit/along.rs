@@ -82,6 +82,7 @@ impl Form {
                 kkt.smallest_pivot() * fade
             }
             AccelerationSolver::Loops(loops) => loops.nearness(&self.point, &mut self.w),
+            AccelerationSolver::Form { .. } => f64::INFINITY,
         }
     }
 

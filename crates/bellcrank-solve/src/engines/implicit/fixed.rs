@@ -72,7 +72,8 @@ impl FixedSteps {
             self.weighed = now;
         }
         let (reach, stagnation) = (REACH / self.precision, STAGNATION / self.precision);
-        step.limits = StepLimits { round_off: ROUND_OFF, reach, stagnation, rounding: 0.0 };
+        let exact = f64::EPSILON * (largest / length).max(0.5) / self.precision;
+        step.limits = StepLimits { round_off: ROUND_OFF, exact, reach, stagnation, rounding: 0.0 };
     }
 
     /// The weights of a length or a radian, from those of the tolerance.

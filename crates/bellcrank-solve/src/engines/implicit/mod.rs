@@ -5,7 +5,7 @@ mod fixed;
 mod partitioning;
 mod solver;
 
-use super::progress::Progress;
+use super::progress::StepTally;
 use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, StepError};
 use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
@@ -71,7 +71,7 @@ pub struct Implicit {
     /// What fixed steps have in place of an error test.
     fixed: Option<FixedSteps>,
     accepted: Accepted,
-    progress: Progress,
+    progress: StepTally,
 }
 
 /// The last accepted state.
@@ -114,7 +114,7 @@ impl Implicit {
         let mut point = start.clone();
         without_stabilization(&formulation, &mut point);
         centre(&*dynamics, &*method, &mut accepted, &mut point);
-        let projection = (formulation.index == 1).then(|| Projection::new(dynamics.clone()));
+        let projection = formulation.projects().then(|| Projection::new(dynamics.clone()));
         let (centred, w) = (method.centred(), &mut accepted.w);
         let mut solver = StepSolver::new(&dynamics, formulation, &control, centred, (point, start), w);
         let mut test = ErrorTest::new(&mut tolerances, &accepted.state, start, control.fixed);
@@ -140,7 +140,7 @@ impl Implicit {
             partitioning,
             fixed: control.fixed.then(|| FixedSteps::new(first)),
             accepted,
-            progress: Progress::new(),
+            progress: StepTally::new(),
         }
     }
 

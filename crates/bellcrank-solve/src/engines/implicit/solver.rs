@@ -62,6 +62,7 @@ impl StepSolver {
         newton.economy = match (plan.lean, control.as_dassl) {
             (true, _) => Economy::Resembling,
             (false, true) => Economy::Dassl,
+            (false, false) if plan.kept => Economy::Exact,
             (false, false) => Economy::Careful,
         };
         let mut solver =

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A block W of a body, and where S⁻¹W is kept.
-struct Pull {
+struct ScaledBlock {
     body: u32,
     columns: Range<u32>,
     from: u32,
@@ -30,7 +30,7 @@ pub(super) struct Position {
     pub(super) linear: Box<dyn LinearSolver>,
     /// G: rows of the system, columns of the whole.
     pub(super) gradients: Vec<Block>,
-    pulls: Vec<Pull>,
+    pulls: Vec<ScaledBlock>,
     pub(super) pulled: Vec<f64>,
     pub(super) pulled_size: usize,
     products: Vec<Product>,
@@ -63,7 +63,7 @@ impl Position {
             }
         }
         // S⁻¹W of every body, one after the other
-        let mut pulls: Vec<Pull> = Vec::new();
+        let mut pulls: Vec<ScaledBlock> = Vec::new();
         let mut of_body = vec![0..0; bodies.len()];
         let mut pulled = 0;
         for v in (0..pattern.blocks()).filter(|b| of.owner(*b).0 == Unknown::V) {
@@ -71,7 +71,7 @@ impl Position {
             let begin = pulls.len();
             for (column, from) in pattern.row(v).filter(|(c, _)| place[*c] != usize::MAX) {
                 let columns = narrow(first[place[column]].clone());
-                pulls.push(Pull { body: body as u32, columns, from: from as u32, to: pulled });
+                pulls.push(ScaledBlock { body: body as u32, columns, from: from as u32, to: pulled });
                 pulled += (pattern.size(v) * pattern.size(column)) as u32;
             }
             of_body[body] = begin..pulls.len();

@@ -18,7 +18,7 @@ const ALTERNATING: f64 = 0.25;
 
 /// For this many steps after a failed error test no step comes closer to the size that failed than a part of it: errors that
 /// rise and fall with an oscillation would lure it there again and again (stiff bushing, order 2, rtol 1e-6: 11 % refused).
-pub(super) const PATIENCE: u32 = 40;
+pub(super) const STEPS_KEPT_AWAY: u32 = 40;
 const NEAR: f64 = 0.85;
 
 /// With averaged errors, which do not jump, a step may grow when it can by this factor. DASSL waits for two.

@@ -440,7 +440,7 @@ impl Method for Bdf {
                 self.pace.error_failures += 1;
                 self.pace.careful = !self.options.as_dassl;
                 self.pace.refused = self.next.h;
-                self.pace.patience = if self.options.as_dassl { 0 } else { control::PATIENCE };
+                self.pace.patience = if self.options.as_dassl { 0 } else { control::STEPS_KEPT_AWAY };
                 let advice = self.pace.estimate.take().filter(|e| e.error.is_finite());
                 match (self.pace.error_failures, advice) {
                     (1, Some(e)) => {

@@ -1,6 +1,6 @@
 //! Laws of BDF on small equations.
 
-use super::super::harness::{Counts, Ode, eliminate, tumble};
+use super::super::harness::{HarnessCounts, Ode, eliminate, tumble};
 use super::*;
 
 /// q̈ = −q as q̇ = v, v̇ = −q; from (cos 0, −sin 0).
@@ -9,7 +9,14 @@ fn oscillator(_: f64, y: &[f64], rates: &mut [f64]) {
 }
 const OSCILLATOR: Ode = Ode { n: 1, nz: 0, rates: &oscillator };
 
-fn run(ode: &Ode, options: BdfOptions, y: &[f64], h: f64, until: f64, tolerance: (f64, f64)) -> (Vec<f64>, Counts) {
+fn run(
+    ode: &Ode,
+    options: BdfOptions,
+    y: &[f64],
+    h: f64,
+    until: f64,
+    tolerance: (f64, f64),
+) -> (Vec<f64>, HarnessCounts) {
     let mut bdf = Bdf::new(options);
     let (p, counts) = ode.run(&mut bdf, &ode.point(0.0, y), h, until, tolerance, &mut |_, _| ());
     assert_eq!(p.t, until, "lands exactly");

@@ -47,7 +47,7 @@ pub struct RungeKutta {
     fixed_step: Option<f64>,
     max_step: f64,
     clock: Clock,
-    size: Sizes,
+    size: StepSizes,
     y: States,
     stages: Stages,
     scratch: Vec<f64>,
@@ -59,7 +59,7 @@ pub struct RungeKutta {
 
 /// Step sizes: the one wished for, the one attempted with the time it leads to, and the last accepted one.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Sizes {
+struct StepSizes {
     wanted: f64,
     tried: f64,
     t_tried: f64,
@@ -134,7 +134,7 @@ impl RungeKutta {
             fixed_step,
             max_step: f64::INFINITY,
             clock: Clock::at(0.0),
-            size: Sizes::default(),
+            size: StepSizes::default(),
             y: States::default(),
             stages: Stages::default(),
             scratch: Vec::new(),

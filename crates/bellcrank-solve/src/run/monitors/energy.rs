@@ -17,9 +17,32 @@ pub(crate) struct EnergyMonitor {
     powered: bool,
     /// The least and the most energy that was stored.
     stored: (f64, f64),
+    /// The power where the last step ended, if nothing has jumped since, and what is known of the present step.
+    known: Option<Power>,
+    middle: Option<Middle>,
+}
+
+/// The power at a time.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Power {
+    t: f64,
+    power: f64,
+}
+
+/// A step size, with the power at its beginning and in its middle.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Middle {
+    h: f64,
+    first: f64,
+    middle: f64,
 }
 
 impl EnergyMonitor {
+    /// Something jumps: the power at the end of a step is not that at the beginning of the next.
+    pub fn forget_power(&mut self) {
+        self.known = None;
+    }
+
     pub fn new(observer: &mut Observer, start: &Point) -> EnergyMonitor {
         observer.realize(start);
         let at_start = observer.dynamics.energy(start, &mut observer.w);
@@ -27,7 +50,7 @@ impl EnergyMonitor {
         let within_reach = within_reach(observer, start);
         let energy = Energy { initial, last: initial, within_reach, ..Energy::default() };
         let stored = (at_start.stored, at_start.stored);
-        EnergyMonitor { energy, work: 0.0, powered: observer.dynamics.has_power(), stored }
+        EnergyMonitor { energy, work: 0.0, powered: observer.dynamics.has_power(), stored, known: None, middle: None }
     }
 }
 
@@ -42,7 +65,8 @@ fn within_reach(observer: &mut Observer, start: &Point) -> f64 {
 }
 
 impl Monitor for EnergyMonitor {
-    /// Adds the work of the step: as the method has integrated it, or by Gauss's rule on the dense output.
+    /// Adds the work of the step: as the method has integrated it, by Simpson's rule where that is of second order, or by Gauss's
+    /// rule on the dense output.
     fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
         if !self.powered {
             return Ok(());
@@ -53,14 +77,23 @@ impl Monitor for EnergyMonitor {
             return Ok(());
         }
         let h = *to - *from;
+        let reacts = observer.dynamics.driven() || observer.dynamics.reactive();
+        let known = self.known.take().filter(|known| known.t == *from && *to == engine.state().t);
+        if let Some(known) = known.filter(|_| engine.order() <= 2 && !reacts) {
+            engine.interpolate(*from + 0.5 * h, &mut observer.state)?;
+            observer.place();
+            let middle = observer.dynamics.power(&observer.point, &mut observer.w);
+            self.middle = Some(Middle { h, first: known.power, middle });
+            return Ok(());
+        }
         for (place, weight) in GAUSS {
             engine.interpolate(*from + place * h, &mut observer.state)?;
-            if observer.dynamics.driven() || observer.dynamics.reactive() {
+            if reacts {
                 observer.accelerate()?;
             } else {
                 observer.place();
             }
-            let power = observer.dynamics.energy(&observer.point, &mut observer.w).power;
+            let power = observer.dynamics.power(&observer.point, &mut observer.w);
             self.work += h * weight * power;
         }
         Ok(())
@@ -68,6 +101,10 @@ impl Monitor for EnergyMonitor {
 
     fn measure(&mut self, view: &mut StepView<'_>) {
         let now = view.observer.dynamics.energy(view.engine.point(), &mut view.observer.w);
+        self.known = Some(Power { t: view.engine.state().t, power: now.power });
+        if let Some(Middle { h, first, middle }) = self.middle.take() {
+            self.work += h / 6.0 * (first + 4.0 * middle + now.power);
+        }
         self.energy.last = now.kinetic + now.stored;
         let error = (self.energy.last - self.energy.initial - self.work).abs();
         self.energy.largest_error = self.energy.largest_error.max(error);

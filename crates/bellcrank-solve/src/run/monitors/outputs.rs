@@ -6,6 +6,7 @@
 
 use super::StepView;
 use crate::engines::{Engine, StepError};
+use crate::outputs::channels_of;
 use crate::run::observer::Observer;
 use crate::run::summary::{OutputSummary, Summary};
 use bellcrank_model::Dynamics;
@@ -106,14 +107,14 @@ pub(crate) struct Tracked {
 
 /// The step that signals are known in.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Span {
+pub(crate) struct StepSpan {
     from: f64,
     to: f64,
     begun: f64,
 }
 
 /// What the monitor needs to go on from an earlier state.
-pub(crate) type SavedOutputs = (Vec<Tracked>, Span);
+pub(crate) type SavedOutputs = (Vec<Tracked>, StepSpan);
 
 /// Watches the outputs of a model in every step.
 pub(crate) struct OutputMonitor {
@@ -123,7 +124,7 @@ pub(crate) struct OutputMonitor {
     /// Where the variables of each output stand among these.
     places: Vec<Vec<usize>>,
     tracked: Vec<Tracked>,
-    span: Span,
+    span: StepSpan,
     values: Vec<f64>,
     variables: Vec<f64>,
     /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
@@ -136,10 +137,8 @@ impl OutputMonitor {
         if outputs.is_empty() {
             return None;
         }
-        let needed = dynamics.select(&mut |name, _| outputs.iter().any(|o| o.channels.iter().any(|c| c == name)));
-        let place = |name: &String| needed.channels.iter().position(|c| c.name == *name).unwrap_or(usize::MAX);
-        let places = outputs.iter().map(|o| o.channels.iter().map(place).collect()).collect();
-        let (tracked, span) = (Vec::new(), Span::default());
+        let (needed, places) = channels_of(outputs, dynamics);
+        let (tracked, span) = (Vec::new(), StepSpan::default());
         Some(OutputMonitor {
             outputs: outputs.to_vec(),
             needed,
@@ -184,7 +183,7 @@ impl OutputMonitor {
     }
 
     /// The same at the observer's state.
-    fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
+    pub fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
         if self.needed.reactive {
             observer.react()?;
         } else {
@@ -200,7 +199,7 @@ impl OutputMonitor {
             return Ok(());
         }
         let t = engine.state().t;
-        self.span = Span { from: t, to: t, begun: t };
+        self.span = StepSpan { from: t, to: t, begun: t };
         observer.state.clone_from(engine.state());
         let mut found = vec![0.0; self.outputs.len()];
         self.look(observer, |k, u| found[k] = u)?;
@@ -265,7 +264,7 @@ impl OutputMonitor {
 
     /// Adds the last step to the extremes and means of an output.
     fn account(&mut self, k: usize, nodes: [f64; 4], view: &mut StepView<'_>) -> Result<(), StepError> {
-        let Span { from, to, .. } = self.span;
+        let StepSpan { from, to, .. } = self.span;
         let (h, filter) = (to - from, self.outputs[k].filter);
         let filtered = match filter {
             Filter::None => nodes,
@@ -316,7 +315,7 @@ impl OutputMonitor {
         let t = observer.point.t;
         let first = out.len();
         self.signals(observer, |_, u| out.push(u));
-        let Span { from, to, .. } = self.span;
+        let StepSpan { from, to, .. } = self.span;
         for (k, out) in out[first..].iter_mut().enumerate() {
             if self.outputs[k].filter != Filter::None && !self.tracked.is_empty() {
                 let x = if to > from { ((t - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };

@@ -1,6 +1,6 @@
 //! The page of the gallery: a card for every machine, and filters.
 
-use super::tags::{Machine, TAGS};
+use super::tags::{GalleryMachine, TAGS};
 use crate::cli::new::heading;
 use bellcrank_view::drawing::escape;
 use serde_json::Value;
@@ -61,7 +61,7 @@ fn parts(title: &str) -> (&str, String) {
 }
 
 /// The card of a machine, with the reason if its run failed.
-pub fn card(name: &str, machine: &Machine, problem: &str) -> String {
+pub fn card(name: &str, machine: &GalleryMachine, problem: &str) -> String {
     let (title, rest) = heading(machine.text);
     let (title, about) = parts(&title);
     let about = if about.is_empty() { about } else { format!("<p class=about>{}</p>", escape(&about)) };

@@ -1,18 +1,18 @@
 //! What a machine has, told from its scene and its run: the filters of the gallery.
 
 use bellcrank_model::model::Space;
-use bellcrank_model::scene::{Element, Scene};
+use bellcrank_model::scene::{Scene, SceneElement};
 use serde_json::Value;
 
 /// A filter: its key in the page, its name, and which machines have it.
 pub struct Tag {
     pub key: &'static str,
     pub name: &'static str,
-    has: fn(&Machine) -> bool,
+    has: fn(&GalleryMachine) -> bool,
 }
 
 /// A machine with its run.
-pub struct Machine<'a> {
+pub struct GalleryMachine<'a> {
     pub scene: &'a Scene,
     pub summary: &'a Value,
     pub text: &'a str,
@@ -47,7 +47,7 @@ const SPRINGS: &[&str] = &["spring-damper", "torsional-spring-damper", "joint-sp
 const RELATIONS: &[&str] =
     &["drive", "drive-point", "gear", "belt", "rack", "tie", "armature", "knife-edge", "rolling-disk"];
 
-impl Machine<'_> {
+impl GalleryMachine<'_> {
     /// The filters that show this machine.
     pub fn tags(&self) -> impl Iterator<Item = &'static Tag> {
         TAGS.iter().filter(|tag| (tag.has)(self))
@@ -66,7 +66,7 @@ impl Machine<'_> {
     }
 }
 
-fn count(elements: &[Element], kinds: &[&str]) -> usize {
+fn count(elements: &[SceneElement], kinds: &[&str]) -> usize {
     elements.iter().filter(|e| kinds.contains(&&*e.kind)).count()
 }
 
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn loops_are_joints_beyond_a_tree() {
-        let joint = |kind: &'static str, between: [Option<usize>; 2]| Element {
+        let joint = |kind: &'static str, between: [Option<usize>; 2]| SceneElement {
             kind: kind.into(),
             between: between.to_vec(),
-            ..Element::default()
+            ..SceneElement::default()
         };
         let mut scene = Scene { bodies: vec![Default::default(); 3], ..Scene::default() };
         for between in [[None, Some(0)], [Some(0), Some(1)], [Some(1), Some(2)]] {

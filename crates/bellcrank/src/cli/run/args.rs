@@ -45,7 +45,7 @@ pub struct Run {
     #[arg(long = "plot", value_name = "CHANNELS", requires = "report")]
     pub plots: Vec<String>,
     #[command(flatten)]
-    pub watch: Watch,
+    pub watch: LiveView,
     #[command(flatten)]
     pub robot: RobotArgs,
     /// Ends with status 3 if the run finished but its result is doubtful.
@@ -71,7 +71,7 @@ pub struct Talk {
 
 /// A run in the browser.
 #[derive(Args, Default)]
-pub struct Watch {
+pub struct LiveView {
     /// Shows the run in the browser while it is computed.
     #[arg(long)]
     pub live: bool,

@@ -1,6 +1,6 @@
 //! The largest forces, torques, accelerations and speeds of a run, with their times.
 
-use bellcrank_solve::record::{Channel, Header, Recorder, Report};
+use bellcrank_solve::record::{Channel, Header, Recorder, RunReport};
 use std::io;
 
 /// Kinds of vectors, by the letter before x, y, z in the names of their channels, in the order in which they are told.
@@ -70,7 +70,7 @@ impl Recorder for Extremes {
         Ok(())
     }
 
-    fn end(&mut self, _: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ use bellcrank_solve::engines::StepError;
 use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::record::{Recorder, Tee};
 use bellcrank_solve::run::{Machine, Simulation, Start, StartError, Status, Summary};
-use bellcrank_solve::verify::{self, Kept, Verification};
+use bellcrank_solve::verify::{self, ThinnedFrames, Verification};
 use bellcrank_view::Live;
 use extremes::Extremes;
 use std::path::PathBuf;
@@ -52,9 +52,9 @@ struct Job {
 }
 
 /// A run that came to its end, or did not.
-struct Ended {
+struct FinishedRun {
     summary: Summary,
-    kept: Option<Kept>,
+    kept: Option<ThinnedFrames>,
     verification: Result<Verification, String>,
     extremes: Extremes,
     /// Where its results are.
@@ -97,6 +97,11 @@ pub fn run(args: Run) -> Result<(), Failure> {
 
 /// What runs of parts cannot do.
 fn refuse_in_parts(system: &System, options: &Options) -> Result<(), Failure> {
+    if let Some(fmu) = system.model.fmus.first() {
+        let name = suggest::quoted(&fmu.name);
+        let help = "run without --split, or leave it out";
+        return Err(Failure::BadInput(format!("--split: FMU {name} cannot run beside parts\nhelp: {help}")));
+    }
     let asked = match (system.model.outputs.first(), options.record.is_empty()) {
         (Some(output), _) => format!("output {}", suggest::quoted(&output.name)),
         (None, false) => "--record".into(),
@@ -143,7 +148,7 @@ impl Job {
             return Ok(None);
         }
         let failed = |e: std::io::Error| Failure::Failed(e.to_string());
-        let options = bellcrank_view::Options { port: watch.port, open: !watch.no_open };
+        let options = bellcrank_view::ServeOptions { port: watch.port, open: !watch.no_open };
         let live = Live::new(&scene::scene(&self.system.model), &options).map_err(failed)?;
         bellcrank_view::tell(live.server(), options.open, &mut std::io::stderr()).map_err(failed)?;
         Ok(Some(live))
@@ -160,7 +165,7 @@ impl Job {
     }
 
     /// Runs to the end, and once more, finer, if the accuracy is asked for.
-    fn simulate(&self, mut simulation: Simulation, live: Option<&Live>) -> Result<Ended, Failure> {
+    fn simulate(&self, mut simulation: Simulation, live: Option<&Live>) -> Result<FinishedRun, Failure> {
         let (args, options) = (&self.args, &self.options);
         let mut progress = Progress::new(options.until, args.talks());
         let mut folder = self.folder();
@@ -168,7 +173,7 @@ impl Job {
             tell::line(format!("resumes at t = {} s", simulation.t()));
         }
         let keeps = args.verify || args.report.is_some();
-        let mut kept = keeps.then(|| Kept::new(options, simulation.header().channels.len()));
+        let mut kept = keeps.then(|| ThinnedFrames::new(options, simulation.header().channels.len()));
         let mut watcher = live.map(Live::recorder);
         let mut extremes = Extremes::default();
         let mut recorders: Vec<&mut dyn Recorder> = Vec::new();
@@ -193,12 +198,12 @@ impl Job {
             _ => Err("not measured; run with --verify".into()),
         };
         let place = folder.map(|folder| folder.place());
-        Ok(Ended { summary, kept, verification, extremes, place })
+        Ok(FinishedRun { summary, kept, verification, extremes, place })
     }
 
     /// Prints what is asked for, and gives the summary as JSON.
-    fn tell(&self, ended: &Ended) -> Result<serde_json::Value, Failure> {
-        let (args, Ended { summary, verification, .. }) = (&self.args, ended);
+    fn tell(&self, ended: &FinishedRun) -> Result<serde_json::Value, Failure> {
+        let (args, FinishedRun { summary, verification, .. }) = (&self.args, ended);
         let mut told = json::run(summary);
         if args.verify {
             let object = match verification {
@@ -224,7 +229,7 @@ impl Job {
     }
 
     /// Writes the report, if one is asked for.
-    fn report(&self, ended: &Ended, told: &serde_json::Value) -> Result<(), Failure> {
+    fn report(&self, ended: &FinishedRun, told: &serde_json::Value) -> Result<(), Failure> {
         let (Some(file), Some(kept)) = (self.args.report_file(), &ended.kept) else { return Ok(()) };
         let text = self.read.document.sources.0.first().map_or("", |s| s.text.as_str());
         let evidence = Evidence {
@@ -234,7 +239,7 @@ impl Job {
             frames: &kept.memory,
             verification: ended.verification.as_ref().map_err(String::as_str),
         };
-        let source = bellcrank_view::Source {
+        let source = bellcrank_view::ModelText {
             name: &self.args.model,
             text,
             sha256: sha256(text.as_bytes()),
@@ -260,7 +265,7 @@ impl Job {
     }
 
     /// How the command ends.
-    fn outcome(&self, ended: &Ended) -> Result<(), Failure> {
+    fn outcome(&self, ended: &FinishedRun) -> Result<(), Failure> {
         let summary = &ended.summary;
         match &summary.status {
             Status::Failed(e) => Err(failed(&self.read, e)),

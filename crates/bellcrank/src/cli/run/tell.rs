@@ -21,7 +21,7 @@ pub fn line(line: String) {
 
 /// The model, what is redundant in it, what `check` found, and how it was assembled.
 pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Option<&str>, verbose: bool) {
-    const MOST: usize = 8;
+    const LINES_SHOWN: usize = 8;
     let model = &system.model;
     let a = simulation.assembly();
     let redundant = match a.redundant {
@@ -36,11 +36,11 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Opti
         plural(model.forces.len(), "force", "forces"),
         plural(a.degrees_of_freedom, "degree of freedom", "degrees of freedom"),
     ));
-    for r in found.redundancies.iter().take(MOST) {
+    for r in found.redundancies.iter().take(LINES_SHOWN) {
         line(format!("  redundant: {} of {}", r.directions.join(", "), r.of));
     }
     if found.redundancies.is_empty() {
-        for (joint, rows) in a.redundant_joints.iter().take(MOST) {
+        for (joint, rows) in a.redundant_joints.iter().take(LINES_SHOWN) {
             line(format!("  redundant: {} of {joint}", plural(*rows, "equation", "equations")));
         }
     }
@@ -58,16 +58,16 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Opti
             Some(from) => format!("begins from {from}, against the drawing:"),
             None => format!("assembled in {iterations} (joints were open by {:.3e} m):", a.residual.0),
         });
-        for m in a.moved.iter().take(MOST) {
+        for m in a.moved.iter().take(LINES_SHOWN) {
             line(format!("  {} moved by {:.3e} m and {:.3e} rad", m.name, m.distance, m.angle));
         }
-        if a.moved.len() > MOST {
-            line(format!("  and {} more", a.moved.len() - MOST));
+        if a.moved.len() > LINES_SHOWN {
+            line(format!("  and {} more", a.moved.len() - LINES_SHOWN));
         }
     }
     if verbose && !a.followed.is_empty() {
-        let names: Vec<&str> = a.followed.iter().take(MOST).map(|f| f.name.as_str()).collect();
-        let more = a.followed.len().saturating_sub(MOST);
+        let names: Vec<&str> = a.followed.iter().take(LINES_SHOWN).map(|f| f.name.as_str()).collect();
+        let more = a.followed.len().saturating_sub(LINES_SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         line(format!("set by closed loops at the start: {}{more}", names.join(", ")));
     }
@@ -303,16 +303,16 @@ fn outputs(summary: &Summary, options: &Options) {
 
 /// The last values of the first channels.
 fn last_values(summary: &Summary, options: &Options) {
-    const MOST: usize = 24;
+    const VALUES_SHOWN: usize = 24;
     line(format!("t = {} s:", summary.t));
     let name = |name: &str| escaped(suggest::quoted(name).trim_matches('`'));
-    let shown: Vec<(String, f64)> = summary.last.iter().take(MOST).map(|(n, x)| (name(n), *x)).collect();
+    let shown: Vec<(String, f64)> = summary.last.iter().take(VALUES_SHOWN).map(|(n, x)| (name(n), *x)).collect();
     let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, value) in shown {
         line(format!("  {name:width$}  {:>17}", supported(value, 0.0, options)));
     }
-    if summary.last.len() > MOST {
-        let more = plural(summary.last.len() - MOST, "more channel", "more channels");
+    if summary.last.len() > VALUES_SHOWN {
+        let more = plural(summary.last.len() - VALUES_SHOWN, "more channel", "more channels");
         line(format!("  and {more} (--json prints them all)"));
     }
 }

@@ -2,8 +2,8 @@
 
 use bellcrank_results::Folder;
 use bellcrank_solve::events::Event;
-use bellcrank_solve::history::Taken;
-use bellcrank_solve::record::{Ended, Header, Recorder, Report, Tee};
+use bellcrank_solve::history::AcceptedStep;
+use bellcrank_solve::record::{Ended, Header, Recorder, RunReport, Tee};
 use std::io;
 
 /// A folder, if there is one, and other recorders. Frames that the folder has from before go to the others first.
@@ -36,7 +36,7 @@ impl Recorder for Together<'_> {
         self.each(|r| r.frame(t, values))
     }
 
-    fn step(&mut self, taken: &Taken) {
+    fn step(&mut self, taken: &AcceptedStep) {
         let _ = self.each(|r| {
             r.step(taken);
             Ok(())
@@ -55,7 +55,7 @@ impl Recorder for Together<'_> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.checkpoint(remembered))
     }
 
-    fn end(&mut self, report: &dyn Report) -> io::Result<()> {
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
         self.each(|r| r.end(report))
     }
 

@@ -41,7 +41,7 @@ impl Route {
     }
 }
 
-/// A run with tangents.
+/// A run with tangents. Its thirteen fields are what is asked, the run, its neighbours, and where it stands.
 pub(super) struct Along<'a> {
     asked: &'a Asked,
     options: Options,

@@ -3,7 +3,7 @@
 mod common;
 
 use bellcrank_study::sensitivity::QuestionError;
-use common::machines::{ALL, BOUNCE, STOP, WIND};
+use common::machines::{ALL, BOUNCE, GRAZE, STOP, WIND};
 use common::{Machine, machine};
 
 /// One of the bench's machines, by a part of its model and a measure that is asked of it.
@@ -97,10 +97,15 @@ fn sticking_and_slipping_agree_with_differences() {
 
 #[test]
 fn a_start_at_an_event_is_refused_by_name() {
-    let at_start = machine(BOUNCE, &["ball.z"], &["h"], 0.5);
-    let at_start = Machine { set: &["parameter.h=0.1"], ..at_start };
-    let told = refused(&at_start);
-    assert!(told.contains("`h`") && told.contains("event"), "{told}");
+    let text: &str = Box::leak(format!("{STOP}start.pin = {{ angle = 1.2 }}\n").into_boxed_str());
+    let told = refused(&machine(text, &["pin.angle"], &["start.pin.angle"], 0.5));
+    assert!(told.contains("`start.pin.angle`") && told.contains("event"), "{told}");
+}
+
+#[test]
+fn a_stop_that_is_just_grazed_is_refused_by_name() {
+    let told = refused(&machine(GRAZE, &["slide.position"], &["A"], 0.5));
+    assert!(told.contains("`A`") && told.contains("same events") && told.contains("stop"), "{told}");
 }
 
 #[test]

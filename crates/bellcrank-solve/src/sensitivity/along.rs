@@ -1,10 +1,10 @@
 //! The run, and its tangents beside it.
 
 use super::multi_step::MultiStep;
-use super::neighbours::{Pair, SIGNS, Side, refused};
+use super::neighbours::{Pair, SIGNS, refused};
 use super::one_step::OneStep;
 use super::tangent::Tangent;
-use super::{Asked, Row, Sensitivities, SensitivityError, Varied, unsolved};
+use super::{ASIDE, Asked, Row, Sensitivities, SensitivityError, Varied, unsolved};
 use crate::analyses::begin;
 use crate::choices::{MethodName, Options};
 use crate::methods::tableau::{DORMAND_PRINCE_8, Tableau};
@@ -12,6 +12,7 @@ use crate::plan::EnginePlan;
 use crate::run::Simulation;
 use bellcrank_model::dynamics::{Ahead, Break};
 use bellcrank_model::{Dynamics, State, System};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -50,14 +51,21 @@ pub(super) struct Along<'a> {
     pairs: Vec<Pair>,
     tangents: Vec<Tangent>,
     route: Option<Route>,
-    /// Where the tangents are known.
-    base: State,
+    /// Where the tangents were known last, the latest at the end; the first is a moment before it.
+    bases: VecDeque<Base>,
+    /// When the run began.
+    begun: f64,
     /// The order of the step that is taken.
     order: usize,
+    /// Smooth stretches behind it.
+    stretch: usize,
     /// Samples so far.
     samples: usize,
     found: Sensitivities,
 }
+
+/// A state with its tangents.
+type Base = (State, Vec<Tangent>);
 
 /// Where a neighbour began to run itself: its events and its integrals so far.
 type Begun = (usize, Vec<[f64; 2]>);
@@ -101,8 +109,22 @@ impl<'a> Along<'a> {
             through_events: vec![vec![[0.0; 2]; varied.len()]; outputs.len()],
             outputs,
         };
-        let base = nominal.state().clone();
-        Ok(Along { asked, options, nominal, places, pairs, tangents, route: None, base, order: 1, samples: 0, found })
+        let begun = nominal.t();
+        Ok(Along {
+            asked,
+            options,
+            begun,
+            nominal,
+            places,
+            pairs,
+            tangents,
+            route: None,
+            bases: VecDeque::new(),
+            order: 1,
+            stretch: 0,
+            samples: 0,
+            found,
+        })
     }
 
     /// To the end.
@@ -110,6 +132,7 @@ impl<'a> Along<'a> {
         let mut route = OneStep::new(self.nominal.equations(), self.nominal.state());
         let start = self.nominal.state().clone();
         route.project(&start, &mut self.pairs, &mut self.tangents).map_err(|e| unsolved(start.t, e))?;
+        self.note_base();
         self.row(true)?;
         while self.nominal.t() < self.options.until {
             if self.options.resources.interrupt.load(Ordering::Relaxed) {
@@ -134,7 +157,7 @@ impl<'a> Along<'a> {
         let until = self.options.until;
         match self.options.sample.filter(|_| self.asked.over_time) {
             Some(distance) => {
-                let next = self.found.rows.first().map_or(0.0, |row| row.t) + (self.samples + 1) as f64 * distance;
+                let next = self.begun + (self.samples + 1) as f64 * distance;
                 // the last one may miss the end by rounding
                 if next > until - 1e-9 * distance { until } else { next }
             }
@@ -153,21 +176,52 @@ impl<'a> Along<'a> {
         self.nominal.step_within(limit)?;
         let gap = self.nominal.last_gap().filter(|gap| earlier.gap != Some(*gap));
         let events = self.nominal.events().len() > earlier.events;
-        let base = std::mem::take(&mut self.base);
+        let Some((base, _)) = self.bases.back().cloned() else { return Ok(()) };
         if events || gap.is_some_and(|gap| self.breaks_move(&base, gap)) {
-            return self.cross(&base, &earlier);
+            return self.cross(&earlier);
         }
         let arrives = self.nominal.t() >= limit || gap.is_some();
-        if !arrives && self.tableau().is_none() && self.nominal.t() - base.t < SHORTEST * self.options.until {
-            self.base = base;
+        if !arrives && self.tableau().is_none() && self.nominal.t() - base.t < SHORTEST * self.span() {
             return Ok(());
         }
-        self.follow(&base, gap)?;
-        self.base.clone_from(self.nominal.state());
-        if gap.is_some() {
+        self.follow(base, gap)?;
+        self.note_base();
+        if gap.is_some_and(|gap| gap.after >= self.nominal.t()) {
             self.route = None;
         }
         self.arrive(limit)
+    }
+
+    /// The length of the run.
+    fn span(&self) -> f64 {
+        self.options.until - self.begun
+    }
+
+    /// Remembers where the tangents are known.
+    fn note_base(&mut self) {
+        let moment = self.nominal.t() - BEHIND * self.span();
+        self.bases.push_back((self.nominal.state().clone(), self.tangents.clone()));
+        while self.bases.get(1).is_some_and(|(state, _)| state.t <= moment) {
+            self.bases.pop_front();
+        }
+    }
+
+    /// Goes back to a moment before something jumps, which in a neighbour may jump a little earlier.
+    fn go_back(&mut self, earlier: &Met) -> State {
+        let events = self.nominal.events()[earlier.events..].iter().map(|e| e.t);
+        let gap = self.nominal.last_gap().filter(|gap| earlier.gap != Some(*gap)).map(|gap| gap.before);
+        let jump = events.chain(gap).fold(f64::INFINITY, f64::min);
+        let before = jump - BEHIND * self.span();
+        while self.bases.len() > 1 && self.bases.back().is_some_and(|(state, _)| state.t > before) {
+            self.bases.pop_back();
+        }
+        let Some((state, tangents)) = self.bases.pop_back() else { return self.nominal.state().clone() };
+        self.tangents = tangents;
+        let rows = &mut self.found.rows;
+        rows.retain(|row| row.sampled || row.t <= state.t);
+        rows.iter_mut().filter(|row| row.t > state.t).for_each(|row| row.stretch = ASIDE);
+        self.bases.clear();
+        state
     }
 
     /// Records what is due at the end of a step.
@@ -205,10 +259,16 @@ impl<'a> Along<'a> {
         }
     }
 
-    /// Carries the tangents over a smooth step, which may end at a breakpoint.
-    fn follow(&mut self, before: &State, gap: Option<Break>) -> Result<(), SensitivityError> {
+    /// Carries the tangents over a smooth step, which may end or begin at a breakpoint.
+    fn follow(&mut self, mut before: State, gap: Option<Break>) -> Result<(), SensitivityError> {
         let mut to = self.nominal.state().clone();
-        to.t = gap.map_or(to.t, |gap| gap.before);
+        match gap {
+            // a step that begins at it
+            Some(gap) if gap.before <= before.t => (before.t, self.route) = (gap.after, None),
+            Some(gap) => to.t = gap.before,
+            None => {}
+        }
+        let before = &before;
         if to.t <= before.t {
             return Ok(());
         }
@@ -234,20 +294,20 @@ impl<'a> Along<'a> {
     }
 
     /// Crosses events: the neighbours run themselves, from the step before to a moment behind.
-    fn cross(&mut self, before: &State, earlier: &Met) -> Result<(), SensitivityError> {
-        let span = self.options.until - self.found.rows.first().map_or(0.0, |row| row.t);
+    fn cross(&mut self, earlier: &Met) -> Result<(), SensitivityError> {
+        let (span, before) = (self.span(), &self.go_back(earlier));
         let mut begun = Vec::new();
         for (pair, tangent) in self.pairs.iter_mut().zip(&self.tangents) {
-            for (side, sign) in pair.sides.iter_mut().zip(SIGNS) {
-                let from = tangent.moved(&*side.dynamics, sign * pair.delta, before);
-                side.run.restart(&from)?;
-                begun.push((side.run.events().len(), side.run.output_integrals()));
+            for (run, sign) in pair.far.iter_mut().zip(SIGNS) {
+                let from = tangent.moved(&**run.equations(), sign * pair.reach, before);
+                run.restart(&from)?;
+                begun.push((run.events().len(), run.output_integrals()));
             }
         }
         loop {
             let t = self.nominal.t();
-            for side in self.pairs.iter_mut().flat_map(|pair| &mut pair.sides) {
-                side.run.advance_to(t)?;
+            for run in self.pairs.iter_mut().flat_map(|pair| &mut pair.far) {
+                run.advance_to(t)?;
             }
             let last = self.last_jump(before, earlier, &begun);
             let apart = self.apart(earlier, &begun, before.t, BEHIND * span);
@@ -265,7 +325,7 @@ impl<'a> Along<'a> {
             self.nominal.step_within(self.limit())?;
         }
         self.samples += (self.nominal.t() >= self.limit()) as usize;
-        self.take_over(&begun);
+        self.take_over(&begun)?;
         self.row_behind()
     }
 
@@ -275,8 +335,7 @@ impl<'a> Along<'a> {
             let events = run.events()[first..].iter().map(|e| e.t).fold(before.t, f64::max);
             run.last_gap().filter(|gap| gap.after > before.t).map_or(events, |gap| events.max(gap.after))
         };
-        let sides =
-            self.pairs.iter().flat_map(|pair| &pair.sides).zip(begun).map(|(side, (first, _))| of(&side.run, *first));
+        let sides = self.pairs.iter().flat_map(|pair| &pair.far).zip(begun).map(|(run, (first, _))| of(run, *first));
         sides.fold(of(&self.nominal, earlier.events), f64::max)
     }
 
@@ -287,27 +346,27 @@ impl<'a> Along<'a> {
         };
         let jump = |run: &Simulation| run.last_gap().map(|gap| gap.after).filter(|t| *t > from);
         let (mine, modes) = (names(&self.nominal, earlier.events), &self.nominal.state().charts.modes);
-        let of_side = |side: &Side, first: usize| {
-            let met = match (jump(&self.nominal), jump(&side.run)) {
+        let of_side = |run: &Simulation, first: usize| {
+            let met = match (jump(&self.nominal), jump(run)) {
                 (Some(a), Some(b)) => (a - b).abs() <= near,
                 (a, b) => a.is_some() == b.is_some(),
             };
-            met && names(&side.run, first) == mine && side.run.state().charts.modes == *modes
+            met && names(run, first) == mine && run.state().charts.modes == *modes
         };
-        let same = |k: usize, pair: &Pair| (0..2).all(|i| of_side(&pair.sides[i], begun[2 * k + i].0));
+        let same = |k: usize, pair: &Pair| (0..2).all(|i| of_side(&pair.far[i], begun[2 * k + i].0));
         self.pairs.iter().enumerate().find(|(k, pair)| !same(*k, pair)).map(|(_, pair)| pair.name.clone())
     }
 
     /// The tangents behind events are the differences of the neighbours; integrals have differed on the way.
-    fn take_over(&mut self, begun: &[Begun]) {
-        let dynamics = self.nominal.equations();
+    fn take_over(&mut self, begun: &[Begun]) -> Result<(), SensitivityError> {
+        let state = self.nominal.state();
         for (k, (pair, tangent)) in self.pairs.iter_mut().zip(&mut self.tangents).enumerate() {
-            let [minus, plus] = &mut pair.sides;
-            *tangent = Tangent::between(&**dynamics, minus.run.state(), plus.run.state(), 2.0 * pair.delta);
-            for (i, side) in [minus, plus].into_iter().enumerate() {
-                side.take_equations();
-                let weight = SIGNS[i] / (2.0 * pair.delta);
-                let (now, then) = (side.run.output_integrals(), &begun[2 * k + i].1);
+            let dynamics = &**self.nominal.equations();
+            *tangent = Tangent::between(dynamics, pair.far[0].state(), pair.far[1].state(), 2.0 * pair.reach);
+            for (i, sign) in SIGNS.into_iter().enumerate() {
+                pair.sides[i].restart(&tangent.moved(dynamics, sign * pair.delta, state))?;
+                let weight = sign / (2.0 * pair.reach);
+                let (now, then) = (pair.far[i].output_integrals(), &begun[2 * k + i].1);
                 for (out, place) in self.found.through_events.iter_mut().zip(&self.places) {
                     let [sum, squares] = now.get(*place).copied().unwrap_or_default();
                     let [sum0, squares0] = then.get(*place).copied().unwrap_or_default();
@@ -318,7 +377,8 @@ impl<'a> Along<'a> {
             }
         }
         self.route = None;
-        self.base.clone_from(self.nominal.state());
+        self.note_base();
+        Ok(())
     }
 
     /// Records behind an event, where a new stretch begins.
@@ -326,10 +386,8 @@ impl<'a> Along<'a> {
         if !self.asked.over_time {
             return Ok(());
         }
-        let stretch = self.found.rows.last().map_or(0, |row| row.stretch) + 1;
-        self.row(false)?;
-        self.found.rows.iter_mut().next_back().into_iter().for_each(|row| row.stretch = stretch);
-        Ok(())
+        self.stretch += 1;
+        self.row(false)
     }
 
     /// Records the present state.
@@ -346,7 +404,7 @@ impl<'a> Along<'a> {
                 }
             }
         }
-        let stretch = self.found.rows.last().map_or(0, |row| row.stretch);
+        let stretch = self.stretch;
         self.found.rows.push(Row { t: state.t, values, derivatives, sampled, stretch });
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Numbers of a whole run with their derivatives: extremes, means and final values.
 
 use super::curve::{integral, largest, value, window};
-use super::{Row, Sensitivities, SensitivityError};
+use super::{ASIDE, Row, Sensitivities, SensitivityError};
 use std::ops::Range;
 
 /// What is asked of an output.
@@ -81,7 +81,7 @@ impl Sensitivities {
 
     /// The intervals between rows of one smooth stretch, with the rows around each.
     fn intervals(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
-        let stretches = self.rows.chunk_by(|a, b| a.stretch == b.stretch);
+        let stretches = self.rows.chunk_by(|a, b| a.stretch == b.stretch && a.stretch != ASIDE);
         stretches
             .scan(0, |first, rows: &[Row]| {
                 let begin = *first;

@@ -12,10 +12,10 @@
 //! ```
 //!
 //! so that any value of a model file can be the parameter, also one that shapes frames, masses or the start. The start's derivative
-//! is the difference of two assembled starts, in the tangent. Whatever must be the same on both sides (bodies and joints, modes,
+//! is the difference of two assembled starts a little further apart, in the tangent. Whatever must be the same on both sides (bodies and joints, modes,
 //! redundant rows, the position in which the joints close) is checked.
 //!
-//! **Events.** From the step before an event to a moment behind it, both neighbours run themselves, from y ± δs with a tight
+//! **Events.** From the step before an event to a moment behind it, two neighbours, the same as those of the start, run themselves from y ± δs with a tight
 //! tolerance: the time of their event, the impact and what follows differ as they must, and their difference is s behind
 //! the event. Breakpoints in time that depend on the parameter are crossed in the same way. Where the two do not meet the same
 //! events (a contact that is just grazed) the derivative does not exist, and is refused.
@@ -59,8 +59,15 @@ use bellcrank_model::model::Filter;
 use std::fmt;
 use std::sync::Arc;
 
-/// δ is this part of the parameter: errors of order δ² and of rounding over δ are then both near 10⁻¹⁰.
-const PART: f64 = 1e-5;
+/// δ is this part of the parameter: rounding over δ is then near 10⁻¹⁰, and so is δ² but where the motion runs
+/// ahead by many times the change of the parameter.
+const PART: f64 = 1e-6;
+
+/// Starts, and runs through events, are compared this many times as far apart: they are as exact as assembly and tolerances are.
+const FAR: f64 = 16.0;
+
+/// The stretch of rows that neighbours passed beside.
+const ASIDE: usize = usize::MAX;
 
 /// A parameter, and the models beside its value.
 #[derive(Clone)]
@@ -73,6 +80,8 @@ pub struct Varied {
     pub delta: f64,
     /// The models with p − δ and with p + δ.
     pub sides: [Arc<System>; 2],
+    /// The models with p − 16 δ and with p + 16 δ, which start and pass events for them.
+    pub far: [Arc<System>; 2],
 }
 
 impl Varied {
@@ -83,7 +92,8 @@ impl Varied {
         mut model: impl FnMut(f64) -> Result<Arc<System>, E>,
     ) -> Result<Varied, E> {
         let delta = Varied::delta(value);
-        Ok(Varied { name: name.into(), value, delta, sides: [model(value - delta)?, model(value + delta)?] })
+        let mut both = |delta: f64| Ok([model(value - delta)?, model(value + delta)?]);
+        Ok(Varied { name: name.into(), value, delta, sides: both(delta)?, far: both(FAR * delta)? })
     }
 
     /// The δ for a value: a part of it, or of one where it is zero. p − δ and p + δ are exact.

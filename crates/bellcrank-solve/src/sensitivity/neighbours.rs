@@ -1,17 +1,18 @@
 //! The two models beside a parameter's value, and what is asked of them.
 
 use super::tangent::{Tangent, add};
-use super::{SensitivityError, Varied};
+use super::{FAR, SensitivityError, Varied};
 use crate::analyses::begin;
 use crate::choices::Options;
+use crate::engines::StepError;
 use crate::linear::kkt::Kkt;
 use crate::run::Simulation;
 use bellcrank_math::linear::solver::LinearError;
-use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
 use std::sync::Arc;
 
-/// Runs of neighbours through an event are this exact: their difference is divided by twice a part in 10⁵.
-const TIGHT: f64 = 1e-12;
+/// Runs of neighbours through an event are this exact: their difference is divided by twice a part in a million.
+const TIGHT: f64 = 1e-13;
 
 /// Of a move of the start, both halves must be the same but for this part of it.
 const LOPSIDED: f64 = 0.05;
@@ -28,11 +29,14 @@ pub(super) struct Side {
     kkt: Kkt,
 }
 
-/// Both.
+/// Both, and those that start and pass events for them.
 pub(super) struct Pair {
     pub name: String,
     pub delta: f64,
     pub sides: [Side; 2],
+    pub far: [Simulation; 2],
+    /// Half of the distance between these.
+    pub reach: f64,
 }
 
 /// The rates of a tangent in the coordinates of a chart.
@@ -53,13 +57,15 @@ impl Side {
         Side { run, w, point, kkt, dynamics }
     }
 
-    /// Takes the equations that its run has come to.
-    pub fn take_equations(&mut self) {
+    /// Goes on from a state behind an event, on the equations that hold there.
+    pub fn restart(&mut self, from: &State) -> Result<(), StepError> {
+        self.run.restart(from)?;
         if !Arc::ptr_eq(&self.dynamics, self.run.equations()) {
             self.dynamics = self.run.equations().clone();
             self.w = self.dynamics.workspace();
             self.kkt = Kkt::new(self.dynamics.clone());
         }
+        Ok(())
     }
 
     /// Stands at a state.
@@ -76,26 +82,26 @@ impl Pair {
         let options = Options { coordinates: nominal.plan().coordinates, ..options.clone() };
         let tight = match options.step {
             Some(_) => options,
-            None => options.with(|o| o.rtol = o.rtol.min(TIGHT)),
+            None => options.with(|o| {
+                o.rtol = o.rtol.min(TIGHT);
+                // integrals through events are those of cubics over the steps
+                o.testing.max_step = o.sample.map(|distance| 0.5 * distance).or(o.testing.max_step);
+            }),
         };
-        let made = |system| begin::simulation(system, tight.clone());
-        let [minus, plus] = &of.sides;
-        let sides = [made(minus)?, made(plus)?].map(Side::new);
-        let (here, dynamics) = (nominal.state(), nominal.equations());
-        for side in &sides {
-            check_side(&of.name, nominal, &side.run)?;
-        }
-        let ends = [&sides[0], &sides[1]].map(|side| Tangent::between(&**dynamics, here, side.run.state(), of.delta));
+        let made = |system: &Arc<System>| begin::simulation(system, tight.clone());
+        let both = |[minus, plus]: &[Arc<System>; 2]| Ok::<_, SensitivityError>([made(minus)?, made(plus)?]);
+        let (sides, far) = (both(&of.sides)?, both(&of.far)?);
+        sides.iter().chain(&far).try_for_each(|run| check_side(&of.name, nominal, run))?;
+        let (here, dynamics, reach) = (nominal.state(), &**nominal.equations(), FAR * of.delta);
+        let ends = [&far[0], &far[1]].map(|run| Tangent::between(dynamics, here, run.state(), reach));
         let across = ends[0].q.iter().zip(&ends[1].q).fold(0.0f64, |m, (a, b)| m.max((a + b).abs()));
-        let size = ends[0].size().max(ends[1].size());
-        if across * of.delta > LOPSIDED * size * of.delta + 1e-9 * dynamics.length() {
-            return Err(refused(
-                &of.name,
-                "the start jumps: with a little more or less, the joints close in another position",
-            ));
+        if (across - LOPSIDED * ends[0].size().max(ends[1].size())) * reach > 1e-9 * dynamics.length() {
+            let why = "the start jumps: with a little more or less, the joints close in another position";
+            return Err(refused(&of.name, why));
         }
-        let start = Tangent::between(&**dynamics, sides[0].run.state(), sides[1].run.state(), 2.0 * of.delta);
-        Ok((Pair { name: of.name.clone(), delta: of.delta, sides }, start))
+        let start = Tangent::between(dynamics, far[0].state(), far[1].state(), 2.0 * reach);
+        let sides = sides.map(Side::new);
+        Ok((Pair { name: of.name.clone(), delta: of.delta, sides, far, reach }, start))
     }
 
     /// Central differences at a point with its v̇ and λ, both sides moved along a tangent in the coordinates of its chart; with

@@ -24,6 +24,8 @@ pub struct Machine {
     pub solve: &'static [&'static str],
     /// Values that are set.
     pub set: &'static [&'static str],
+    /// The step of differences, relative to the parameter.
+    pub step: f64,
 }
 
 pub const fn machine(
@@ -32,12 +34,17 @@ pub const fn machine(
     to: &'static [&'static str],
     until: f64,
 ) -> Machine {
-    Machine { model, of, to, until, solve: &[], set: &[] }
+    Machine { model, of, to, until, solve: &[], set: &[], step: 1e-3 }
 }
 
 impl Machine {
     pub const fn solved(self, solve: &'static [&'static str]) -> Machine {
         Machine { solve, ..self }
+    }
+
+    /// The same with another step of differences: that of a quick motion must be small.
+    pub const fn differenced(self, step: f64) -> Machine {
+        Machine { step, ..self }
     }
 
     pub fn template(&self) -> Result<Template, Report> {
@@ -56,9 +63,6 @@ impl Machine {
                 Ok(number) => Said::argument(key, number),
                 Err(_) => Said::argument(key, value),
             });
-        }
-        if let Ok(rtol) = std::env::var("RTOL") {
-            said.push(Said::argument("rtol", rtol.parse::<f64>().expect("a number")));
         }
         said
     }
@@ -82,7 +86,9 @@ impl Machine {
         let mut options = Options::from_arguments(&read.settings, &self.said()).expect("options");
         options.rtol = 1e-13;
         if options.step.is_none() {
-            options.testing.max_step = Some(self.until / 200.0);
+            // means are those of cubics over the steps
+            let means = self.of.iter().any(|of| of.ends_with(".mean") || of.ends_with(".rms"));
+            options.testing.max_step = Some(self.until / if means { 4000.0 } else { 200.0 });
         }
         let mut model = read.model;
         for column in &found.columns {
@@ -105,7 +111,7 @@ impl Machine {
                 a.iter().zip(b).map(|(a, b)| (b - a) / (2.0 * h)).collect()
             };
             // two steps, so that what is of their square drops out
-            let (wide, narrow) = (central(2e-3 * size), central(1e-3 * size));
+            let (wide, narrow) = (central(2.0 * self.step * size), central(self.step * size));
             for (c, m) in found.measured.iter().enumerate() {
                 let reference = (4.0 * narrow[c] - wide[c]) / 3.0;
                 let error = (m.derivatives[k] - reference).abs() / reference.abs().max(1e-12);

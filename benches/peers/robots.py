@@ -9,11 +9,8 @@
 Every file is read; forward dynamics at random states (joint values, rates, efforts) are compared where the other program reads
 the file too. Friction, limits and ties are left out on both sides: Pinocchio's ABA has none of them, and MuJoCo's are soft.
 """
-import argparse, pathlib, subprocess
+import argparse, os, pathlib, subprocess, tempfile
 import numpy as np
-
-
-
 
 def joints_of(program, path, flags):
     run = subprocess.run([program, str(path), *flags], input="", text=True, capture_output=True)
@@ -115,6 +112,9 @@ def main():
     args = parser.parse_args()
     ending = {"urdf": "urdf", "mjcf": "xml", "sdf": "sdf"}[args.kind]
     files = sorted(p for f in args.folders for p in (f.rglob(f"*.{ending}") if f.is_dir() else [f]))
+    args.program = str(pathlib.Path(args.program).resolve())
+    files = [path.resolve() for path in files]
+    os.chdir(tempfile.mkdtemp())  # MuJoCo writes its log where it runs
     counts = {"agree": 0, "differ": 0, "read": 0, "refused": 0, "no robot": 0}
     for path in files:
         flags = [] if args.full else ["--plain"]

@@ -11,7 +11,7 @@
 | to | use |
 |---|---|
 | read a model | `load`, `loads`, `load_robot`, `example` |
-| build one | `Model` with `body`, `joint.*`, `force.*`, `parameter`, `input` |
+| build one | `Model` with `body`, `joint.*`, `force.*`, `parameter`, `input`, `fmu` |
 | run it | `Model.run`, which gives `Results` |
 | step it | `Model.simulate`, which gives a `Simulation` |
 | run it many times | `sweep`, with `uniform`, `normal` and the like; `open_study` |
@@ -25,7 +25,7 @@ Quantities are in SI units.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import _interpreter  # noqa: F401
+from . import _interpreter, _cli  # noqa: F401, I001
 from ._bellcrank import State, __version__
 from ._catalog import beam, box, cylinder, mesh, modal, rod, section, sphere, table
 from ._equations import Equations

@@ -439,6 +439,41 @@ class Elements:
         }
         return Symbol(self._element("state", name, None, given))
 
+    def fmu(
+        self,
+        name: str,
+        *,
+        file: Text,
+        step: Scalar | None = None,
+        inputs: Matrix | Table | None = None,
+        outputs: Names | None = None,
+        set: Matrix | Table | None = None,
+        patience: Scalar | None = None,
+        memory: Scalar | None = None,
+    ) -> str:
+        """An FMU of another tool, which runs beside the model; expressions use its outputs by name:
+        `motor.torque`.
+
+        file: an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation
+        step: how often values are exchanged [s]; default: that of its file
+        inputs: what it is given: for each of its inputs an expression of channels, parameters, inputs and
+            `t`; default: at their start values
+        outputs: which of its outputs are used and recorded, with `*` for any letters; default: all
+        set: values of its parameters, and other start values; default: as in its file
+        patience: how long an answer may take until it is stopped [s]; default: 30
+        memory: how much memory it may take, in GiB; default: 2
+        """
+        given = {
+            "file": file,
+            "step": step,
+            "inputs": inputs,
+            "outputs": outputs,
+            "set": set,
+            "patience": patience,
+            "memory": memory,
+        }
+        return str(self._element("fmu", name, None, given))
+
     def table(
         self,
         name: str,

@@ -1,4 +1,4 @@
-//! FMI 2.0 and 3.0: models of Bellcrank as FMUs for other tools.
+//! FMI 2.0 and 3.0: models of Bellcrank as FMUs for other tools, and the process that FMUs of other tools run in.
 //!
 //! An FMU is an archive with a description (`modelDescription.xml`), a library and resources. The library is this crate,
 //! compiled as a `cdylib`: it has the functions of both versions of the standard, for co-simulation and model exchange, and
@@ -17,6 +17,8 @@
 
 mod abi;
 pub mod export;
+#[cfg(unix)]
+pub mod host;
 mod instance;
 mod interface;
 mod run;

@@ -84,7 +84,7 @@ impl InStep {
         formulation: Formulation,
         parameters: AlphaParameters,
     ) -> Result<InStep, PartError> {
-        let part = PartSystem::new(name, model, ports, true);
+        let part = PartSystem::new(name, model, ports, true)?;
         let dynamics: Arc<dyn Dynamics> = part.system.clone();
         let mut start = part.start(state)?;
         let (mut state, mut w) = (State::default(), dynamics.workspace());

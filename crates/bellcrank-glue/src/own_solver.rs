@@ -40,7 +40,7 @@ impl OwnSolver {
         state: Option<&State>,
         options: Options,
     ) -> Result<OwnSolver, PartError> {
-        let part = PartSystem::new(name, model, ports, false);
+        let part = PartSystem::new(name, model, ports, false)?;
         let dynamics: Arc<dyn Dynamics> = part.system.clone();
         let mut committed = State::default();
         part.start(state)?.store(&mut committed);

@@ -28,7 +28,12 @@ const JUMP: f64 = 1e-9;
 
 impl PartSystem {
     /// Opens ports in a model and compiles it.
-    pub fn new(name: &str, mut model: Model, ports: &[(String, End)], in_step: bool) -> PartSystem {
+    pub fn new(name: &str, mut model: Model, ports: &[(String, End)], in_step: bool) -> Result<PartSystem, PartError> {
+        if let Some(fmu) = model.fmus.first() {
+            let why =
+                format!("FMU `{}` of its model cannot go back to the beginning of a window, as parts do", fmu.name);
+            return Err(PartError { part: name.to_string(), why });
+        }
         let ports: Vec<Port> = ports.iter().map(|(name, end)| Port::open(&mut model, name, *end)).collect();
         let system = Arc::new(model.compile());
         let description = Description {
@@ -38,7 +43,7 @@ impl PartSystem {
             in_step,
         };
         let timetable = Timetable::new(system.courses());
-        PartSystem { description, system, ports, timetable }
+        Ok(PartSystem { description, system, ports, timetable })
     }
 
     /// The time that a window of some length from a state must not pass.

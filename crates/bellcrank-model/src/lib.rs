@@ -10,6 +10,7 @@ pub mod drives;
 mod dual;
 pub mod dynamics;
 pub mod file;
+pub mod fmu;
 pub mod forces;
 pub mod frames;
 pub mod hand_written;

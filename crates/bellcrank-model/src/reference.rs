@@ -6,9 +6,9 @@ use crate::file::{Field, expression};
 use crate::forces;
 use crate::joints::{self, Place};
 use crate::read::{
-    ANGLES, BODY, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INCLUDE, INPUT, JOINT, JOINT_ON_JOINT,
-    JOINT_ON_JOINTS, JOINT_ON_ONE, MARKER, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE, TABLE, TURN, VISUAL,
-    force_fields, joint_fields,
+    ANGLES, BODY, FMU, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INCLUDE, INPUT, JOINT,
+    JOINT_ON_JOINT, JOINT_ON_JOINTS, JOINT_ON_ONE, MARKER, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE,
+    TABLE, TURN, VISUAL, force_fields, joint_fields,
 };
 use serde_json::{Value, json};
 
@@ -47,6 +47,7 @@ pub fn schema(solve: &'static [Field]) -> Value {
             "table": named("Functions by a grid of values, which expressions call", object_schema(&[TABLE])),
             "state": named("First-order states of your own", object_schema(&[STATE, REPEAT])),
             "output": named("What is computed from channels and recorded", object_schema(&[OUTPUT, REPEAT])),
+            "fmu": named("FMUs of other tools", object_schema(&[FMU])),
             "visual": named("What bodies look like", object_schema(&[VISUAL, REPEAT])),
             "start": named("Joint coordinates and rates at the start", object_schema(&[START, REPEAT])),
             "solve": object_schema(&[solve]),
@@ -210,6 +211,14 @@ fn others(out: &mut String, solve: &'static [Field]) {
          unit = \"rad\" }`. All channels may be used, whether they are recorded or not (docs/channels.md). The \
          summary has its largest, smallest and last value, mean and root mean square.",
         &[OUTPUT],
+    );
+    section(
+        "`[fmu.NAME]`",
+        "An FMU of another tool that runs beside the model, in a process of its own. At every multiple of `step` it is \
+         given the values of `inputs = { speed = \"pin.rate\" }` and tells its outputs, which loads, drives of a rate \
+         and controllers use by name (`motor.torque`); they are constant until the next exchange, and recorded under \
+         that name. Runs land on the exchanges.",
+        &[FMU],
     );
     section(
         "`[visual.NAME]`",

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! A body with a `mesh` has its corners, nine single-precision numbers for a triangle, as base64.
-//! `axis` is there where the element has one, `load` (at time zero) where a force acts on one body.
+//! `axis` is there where the element has one, `path` (points of a curve on the first body) where it follows one, `load` (at time zero) where a force acts on one body.
 //!
 //! A flexible body (kind `flexible`) has the positions of its nodes, and how each modal coordinate moves them: node k is at
 //! `nodes[k]` + Σ (value of `modes[i].channel`) · `modes[i].shape[k]` in the body's frame, which `rod.x …` moves. With
@@ -198,6 +198,9 @@ pub struct SceneElement {
     /// Its axis in the frame of each end, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<Vec<Triple>>,
+    /// Points of the curve that it follows, in the frame of the first body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<Triple>>,
     /// The coordinates of a joint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motions: Option<Vec<Cow<'static, str>>>,
@@ -360,6 +363,12 @@ fn element(name: &str, kind: &'static str, ends: &[End], model: &Model) -> Scene
     }
 }
 
+/// A curve of the first frame, in the frame of its body.
+fn path(ends: &[End], curve: Vec<Vec3>) -> Option<Vec<Triple>> {
+    let first = ends.first().filter(|_| !curve.is_empty())?;
+    Some(triples(curve.into_iter().map(|p| first.on.point + first.on.axes * p)))
+}
+
 /// Axis `i` of the frame of every end.
 fn axes(ends: &[End], i: usize) -> Option<Vec<Triple>> {
     Some(triples(ends.iter().map(|e| e.on.axes.column(i))))
@@ -376,6 +385,7 @@ fn joint(j: &JointEntry, model: &Model) -> SceneElement {
             _ => out.axis = axes(&j.ends, joints::Z),
         }
     }
+    out.path = path(&j.ends, j.joint.outline());
     let motions = joints::names(&j.joint.motions(space));
     out.motions = Some(motions.iter().map(|[coordinate, _]| (*coordinate).into()).collect());
     out
@@ -392,6 +402,7 @@ fn force(f: &ForceEntry, model: &Model) -> SceneElement {
             out.load = Some(SceneLoad { force: load[0].lin.into(), torque: load[0].ang.into() });
         }
         ends => {
+            out.path = path(&f.ends, f.force.outline());
             if ends == Some(forces::Ends::Turning) {
                 out.axis = axes(&f.ends, joints::Z);
             }

@@ -17,6 +17,8 @@ pub enum Place {
     Input(usize),
     /// One of [`Model::states`](crate::Model::states).
     State(usize),
+    /// One of [`Model::fmus`](crate::Model::fmus).
+    Fmu(usize),
     /// What is given at the start for one of [`Model::joints`](crate::Model::joints).
     Start(usize),
 }
@@ -31,6 +33,7 @@ impl Place {
             Place::Probe(_) => "probe",
             Place::Input(_) => "input",
             Place::State(_) => "state",
+            Place::Fmu(_) => "fmu",
             Place::Start(_) => "start",
         }
     }

@@ -169,6 +169,9 @@ fn down(e: &(dyn std::error::Error + 'static)) -> LinkDown {
 
 /// Why a call failed. Refusals by the server itself are final, too.
 fn refused(status: &Status) -> LinkDown {
+    if let Some(why) = std::error::Error::source(status).and_then(|cause| tls::in_words(cause, "part")) {
+        return LinkDown { why, last: true };
+    }
     if matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented) {
         return LinkDown { why: status.message().into(), last: true };
     }

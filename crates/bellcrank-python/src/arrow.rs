@@ -44,8 +44,9 @@ struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-// they are handed over in capsules, to one owner at a time
+// SAFETY: it is handed over in a capsule, to one owner at a time
 unsafe impl Send for ArrowSchema {}
+// SAFETY: as above
 unsafe impl Send for ArrowArrayStream {}
 
 /// The pointers of a structure's children, and whatever else must live as long as it.
@@ -169,6 +170,7 @@ unsafe extern "C" fn get_schema(it: *mut ArrowArrayStream, out: *mut ArrowSchema
     let stream = unsafe { &mut *((*it).private_data as *mut Stream) };
     match table_schema(&stream.frames) {
         Ok(schema) => {
+            // SAFETY: as above
             unsafe { out.write(schema) };
             0
         }
@@ -206,6 +208,7 @@ unsafe extern "C" fn get_next(it: *mut ArrowArrayStream, out: *mut ArrowArray) -
             private_data: null_mut(),
         }
     };
+    // SAFETY: the consumer passes room for an array
     unsafe { out.write(next) };
     0
 }

@@ -455,7 +455,7 @@ impl Description {
     /// Names and starts of the inputs.
     fn inputs(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
         let compiled = self.compiled(py)?;
-        Ok(compiled.system.model.inputs.iter().map(|i| (i.name.clone(), i.start)).collect())
+        Ok(compiled.system.model.own_inputs().iter().map(|i| (i.name.clone(), i.start)).collect())
     }
 
     /// Names and units of the channels.

@@ -3,6 +3,8 @@
 //! Values go in as Python writes them and come out as NumPy arrays, Arrow streams and JSON that `python/bellcrank` turns into
 //! typed objects. Runs go on without the interpreter's lock.
 
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
 mod analyses;
 mod arrays;
 mod arrow;
@@ -26,6 +28,12 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| bellcrank::cli::run_with(arguments))
 }
 
+/// Names the command that FMUs of other tools run in.
+#[pyfunction]
+fn set_fmu_host(command: Vec<OsString>) {
+    bellcrank::set_fmu_host(command);
+}
+
 /// Names and texts of the examples.
 #[pyfunction]
 fn examples() -> Vec<(&'static str, &'static str)> {
@@ -45,6 +53,7 @@ fn _bellcrank(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<studies::Ledger>()?;
     m.add_class::<studies::StudyTable>()?;
     m.add_function(wrap_pyfunction!(main, m)?)?;
+    m.add_function(wrap_pyfunction!(set_fmu_host, m)?)?;
     m.add_function(wrap_pyfunction!(examples, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::check_model, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::plan, m)?)?;

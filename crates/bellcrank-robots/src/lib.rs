@@ -126,7 +126,10 @@ fn convert(path: &Path, document: &xml::Document, options: &Options) -> Result<R
     if robot.links.is_empty() {
         return Err(failed(root.error(format!("{} has no links", root.words())).into()));
     }
-    let bodies = merge::merge(&mut robot, options).map_err(failed)?;
+    let mut bodies = merge::merge(&mut robot, options).map_err(failed)?;
+    if bodies.list.is_empty() && merge::hold_all(&mut robot) {
+        bodies = merge::merge_held(&mut robot, options).map_err(failed)?;
+    }
     if bodies.list.is_empty() {
         let help = "a file of one rigid piece runs with `--base free`";
         let message = format!("{} has nothing that moves", root.words());

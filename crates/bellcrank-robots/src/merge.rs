@@ -1,13 +1,13 @@
 //! From links to bodies: links that fixed joints hold together become one, and each body must be physical.
 
 use crate::options::{Base, Options};
-use crate::robot::{Inertial, Joint, JointKind, Robot};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Robot};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 
 /// Moments of inertia below this are none, in kg m²: a grain of sand has 1e-13.
-const NEGLIGIBLE: f64 = 1e-20;
+const NEGLIGIBLE: f64 = 1e-16;
 
 /// A body: the links that move as one.
 #[derive(Clone, Debug)]
@@ -87,6 +87,44 @@ fn hold_base(robot: &mut Robot, options: &Options) {
             }
         }
     }
+}
+
+/// Holds what would be part of the ground by fixed joints instead, where nothing moves: so that there is something to look at.
+/// Whether there is.
+pub fn hold_all(robot: &mut Robot) -> bool {
+    let is_there = |l: &Link| l.inertial.mass > 0.0 || !l.visuals.is_empty();
+    if !robot.links.iter().any(is_there) {
+        return false;
+    }
+    for joint in robot.joints.iter_mut().filter(|j| j.between[0].is_none() && j.kind == JointKind::Fixed) {
+        joint.closes = true;
+    }
+    for l in 0..robot.links.len() {
+        let link = &mut robot.links[l];
+        if std::mem::take(&mut link.fixed) {
+            let (name, span, at) = (format!("{}_fixed", link.name), link.span, link.pose.p);
+            robot.joints.push(Joint {
+                name,
+                span,
+                kind: JointKind::Fixed,
+                between: [None, Some(l)],
+                at,
+                axes: [Vec3::Z, Vec3::X],
+                pitch: 0.0,
+                closes: true,
+                along: Along::default(),
+            });
+        }
+    }
+    robot.told.note("nothing in the file moves: what it has is held in place by fixed joints");
+    true
+}
+
+/// Merges what [`hold_all`] has held.
+pub fn merge_held(robot: &mut Robot, options: &Options) -> Result<Bodies, Diagnostics> {
+    let bodies = unite(robot, &vec![false; robot.joints.len()]);
+    let (problems, _) = judge(robot, &bodies, options);
+    problems.or(bodies)
 }
 
 fn is_rigid(joint: &Joint, melted: bool) -> bool {

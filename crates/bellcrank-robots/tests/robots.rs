@@ -234,6 +234,43 @@ fn hostile_files_are_refused_with_their_place() {
 }
 
 #[test]
+fn hostile_mjcf_files_are_refused_with_their_place() {
+    let file = |body: &str| format!("<mujoco><worldbody>\n{body}\n</worldbody></mujoco>");
+    let body = |name: &str, joint: &str, geom: &str| format!("<body name=\"{name}\">{joint}<geom {geom}/></body>");
+    let (hinge, ball) = ("<joint name=\"pin\" axis=\"0 0 1\"/>", "size=\"0.1\"");
+    let cases = [
+        (
+            "<!DOCTYPE m [<!ENTITY a \"aaaa\">]><mujoco model=\"&a;\"/>".into(),
+            "document types and entities are not read",
+        ),
+        (file(&body("a", hinge, "size=\"nan\"")), "is `nan`, not numbers"),
+        (file(&body("a", hinge, "size=\"0.1\" mass=\"inf\"")), "is `inf`, not numbers"),
+        (file(&body("a", &hinge.replace("0 0 1", "0 0 0"), ball)), "the axis of joint `pin` is zero"),
+        (file(&[body("a", hinge, ball), body("a", "", ball)].concat()), "body `a` is there twice"),
+        (file(&[body("a", hinge, ball), body("b", hinge, ball)].concat()), "joint `pin` is there twice"),
+        (file(&body("a", hinge, "size=\"0.1\" mass=\"0\"")), "joint `pin` moves nothing that has mass"),
+        (file("<body name=\"a\"><composite/></body>"), "<composite> is not read"),
+    ];
+    for (text, told) in cases {
+        let message = refused("bad.xml", &text);
+        assert!(message.contains(told) && message.contains("bad.xml:"), "{told}:\n{message}");
+    }
+}
+
+#[test]
+fn a_file_in_which_nothing_moves_is_held_in_place_and_told() {
+    let text = "<mujoco><worldbody><body name=\"milk\"><geom type=\"box\" size=\"0.1 0.1 0.2\"/>\
+                <body name=\"cap\" pos=\"0 0 0.2\"><geom size=\"0.02\"/></body></body></worldbody></mujoco>";
+    let found = robot("milk.xml", text, &Options::default());
+    assert!(found.told.notes.iter().any(|n| n.starts_with("nothing in the file moves")), "{:?}", found.told.notes);
+    let s = system(&found);
+    assert_eq!((s.model.bodies.len(), s.model.joints.len()), (1, 1));
+    let spring = "<mujoco><worldbody><body><joint name=\"j\" springdamper=\"1 1\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
+    let told = robot("spring.xml", spring, &Options::default()).told;
+    assert!(told.left_out.iter().any(|l| l.what == "`springdamper`" && l.names == ["j"]), "{:?}", told.left_out);
+}
+
+#[test]
 fn a_chain_of_a_hundred_thousand_links_is_read() {
     let n = 100_000;
     let mut text = String::from("<link name=\"l0\"/>\n");

@@ -48,10 +48,10 @@ impl Machine {
         }
     }
 
-    /// The names of its inputs, in the order of their values in a state.
+    /// The names of its inputs, in the order of their values in a state; not those that FMUs set.
     pub fn inputs(&self) -> Vec<String> {
         match self {
-            Machine::Model(system) => system.model.inputs.iter().map(|input| input.name.clone()).collect(),
+            Machine::Model(system) => system.model.own_inputs().iter().map(|input| input.name.clone()).collect(),
             Machine::Equations { .. } => Vec::new(),
         }
     }
@@ -60,6 +60,14 @@ impl Machine {
     pub fn outputs(&self) -> &[bellcrank_model::model::Output] {
         match self {
             Machine::Model(system) => &system.model.outputs,
+            Machine::Equations { .. } => &[],
+        }
+    }
+
+    /// The FMUs that run beside it.
+    pub fn fmus(&self) -> &[bellcrank_model::model::FmuEntry] {
+        match self {
+            Machine::Model(system) => &system.model.fmus,
             Machine::Equations { .. } => &[],
         }
     }

@@ -11,7 +11,8 @@
 //! assumed of the method; where the three runs do not come closer to each other, that is what is told.
 //!
 //! No two runs look at the same times: fixed steps are not halved but divided by 2.1, and those of error control may be no
-//! longer than a part of the run that is another one for each. So what one run has stepped over is seen by the others.
+//! longer than a part of the run that is another one for each. So what one run has stepped over is seen by the others. With
+//! FMUs, values are exchanged twice and four times as often.
 
 use crate::choices::{MethodName, Options};
 use crate::record::{ColumnMemory, Header, Memory, Recorder, RunReport};
@@ -172,6 +173,8 @@ impl Verification {
 /// such.
 pub fn finer(options: &Options, k: i32) -> Option<Options> {
     let mut o = options.clone();
+    // the error of the exchange with FMUs is part of that of the run
+    o.testing.exchanges = 1 << k;
     match &mut o.step {
         Some(h) => *h = tidy(*h / FINER.powi(k)),
         None => {
@@ -263,6 +266,11 @@ pub fn verify_with(make: Make, options: &Options, kept: &ThinnedFrames, run: &Su
         None => {
             format!("a run with rtol {:e}, {} of this one's", last.rtol, ["a tenth", "a hundredth"][fine.len() - 1])
         }
+    };
+    let exchanges = run.plan.reasons.iter().any(|r| r.what == "fmu");
+    let against = match exchanges {
+        true => format!("{against}, that exchanges values with FMUs {} times as often", last.testing.exchanges),
+        false => against,
     };
     let mut all = vec![(&kept.memory, steps)];
     all.extend(fine.iter().map(|(k, n)| (&k.memory, *n)));

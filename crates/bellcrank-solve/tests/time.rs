@@ -251,8 +251,11 @@ fn a_pulse_of_a_table_in_an_expression_is_felt() {
         [(with("0, 4.9, 5, 5.1, 10", "0, 0, 1, 0, 0"), 0.1), (with("0, 4.999, 5, 5.001, 10", "0, 0, 1000, 0, 0"), 1.0)]
     {
         for o in ways(10.0).into_iter().filter(|o| o.step.is_none()) {
-            let v = last(&run(&s, o.clone()), "cart.vx");
-            assert!((v - impulse).abs() < 1e-3, "{impulse}, {}: {v}", name(&o));
+            let summary = run(&s, o.clone());
+            let v = last(&summary, "cart.vx");
+            // newmark is of first order: what it misses of two steps through the pulse, it tells
+            let is_told = o.method == MethodName::Newmark && !summary.doubts.is_empty();
+            assert!(is_told || (v - impulse).abs() < 100.0 * o.rtol * impulse, "{impulse}, {}: {v}", name(&o));
         }
     }
 }

@@ -208,6 +208,30 @@ fn a_rotor_that_bounces_within_a_long_step_keeps_its_turns() {
     }
 }
 
+/// A soft contact in fixed steps that are too long for it: the balls part on the wrong sides, and the run says how deep they were.
+#[test]
+fn soft_balls_that_pass_through_each_other_in_one_step_are_told() {
+    let text = r#"
+        model = { plane = "xy" }
+        body.a = { mass = 1, inertia = 1, at = [-10, 0], velocity = [100, 0] }
+        body.b = { mass = 1, inertia = 1, at = [10, 0], velocity = [-100, 0] }
+        [force.touch]
+        type = "contact"
+        between = ["a", "b"]
+        at = [[-10, 0], [10, 0]]
+        radii = [0.05, 0.05]
+        stiffness = 1e9
+        exponent = 1
+        "#;
+    let long = Options { step: Some(1e-3), until: 0.2, ..Options::named("gen-alpha").unwrap() };
+    let summary = run(&system(text), long.clone());
+    assert!(last(&summary, "a.vx") > 0.0, "they bounce after all: {:?}", summary.events);
+    assert!(summary.doubts.iter().any(|d| d.kind == "theory"), "{:?} {:?}", summary.events, summary.beyond);
+    let short = Options { step: Some(1e-6), until: 0.11, ..long };
+    let summary = run(&system(text), short);
+    assert!((last(&summary, "a.vx") + 100.0).abs() < 0.1 && summary.doubts.is_empty(), "{:?}", summary.beyond);
+}
+
 #[test]
 fn a_touch_that_begins_and_ends_within_a_step_is_seen() {
     // a ball is thrown up against a ceiling that it reaches by a hair: steps of the free flight are long

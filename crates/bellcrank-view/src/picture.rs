@@ -335,6 +335,7 @@ impl MovingScene<'_> {
         let axis = j.axis.as_ref().and_then(|axis| (ra * vector(axis.first()?)).normalized());
         let s = self.canvas.size;
         let ink = ink();
+        self.path(j, row, layer);
         match &*j.kind {
             "distance" => self.canvas.line(layer, &[a, b], ink, 1.8),
             "belt" if self.canvas.planar => self.belt(ground, body, row, layer, ink),
@@ -394,8 +395,22 @@ impl MovingScene<'_> {
         }
     }
 
+    /// The curve that an element follows.
+    fn path(&mut self, of: &SceneElement, row: usize, layer: u8) {
+        let Some(points) = &of.path else { return };
+        let pose = of.between.first().copied().flatten().and_then(|k| self.bodies.get(k)?.pose.get(row).copied());
+        let place = |p: &Triple| pose.map_or(p.0, |(at, r)| at + r * p.0);
+        let points: Vec<Vec3> = points.iter().map(place).collect();
+        self.canvas.line(layer, &points, colours().steel, 2.2);
+    }
+
     fn force(&mut self, f: &SceneElement, row: usize, layer: u8) {
         let ends = self.ends(f, row);
+        self.path(f, row, layer);
+        if f.kind == "rope" {
+            let points: Vec<Vec3> = ends.iter().map(|end| end.0).collect();
+            self.canvas.line(layer, &points, ink(), 1.6);
+        }
         let [(a, ..), (b, ..)] = ends[..] else { return };
         let colour = colours().steel;
         let many = self.scene.forces.len() > 12;

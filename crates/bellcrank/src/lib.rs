@@ -64,6 +64,7 @@
 //! | run it many times, with other values | [`study`] |
 //! | join models that others own | [`glue`] |
 //! | read URDF, MJCF or SDF | [`robots`] |
+//! | run an FMU of another tool beside a model | `[fmu.NAME]` of a model file; [`set_fmu_host`] names the program it runs in |
 //!
 //! Quantities are in SI units. Errors tell what is wrong, where (the element and key that you wrote) and what to try.
 
@@ -88,6 +89,7 @@ pub use bellcrank_model::system::System;
 
 pub use bellcrank_solve::choices::{self, ChoiceError, FormulationKind, MethodName, Options};
 pub use bellcrank_solve::engines::StepError;
+pub use bellcrank_solve::guest::set_host as set_fmu_host;
 pub use bellcrank_solve::plan::Plan;
 pub use bellcrank_solve::record::{ColumnMemory, Header, Memory, Recorder, RunReport, Silent, Tee};
 pub use bellcrank_solve::run::{ChannelId, InputId, Machine, SavedState, Simulation, StartError, StepTaken, Summary};

@@ -529,3 +529,66 @@ fn other_commands() {
     }
     s.check("other_commands");
 }
+
+/// A wheel on a road; the last lines are those of its tyre.
+fn tyre(more: &str) -> String {
+    format!(
+        "model = {{ plane = \"xy\", gravity = [0, -9.81] }}\n[body.wheel]\ncylinder = {{ radius = 0.3, length = 0.2, mass = 20 }}\n\
+         at = [0, 0.3]\n[force.tyre]\ntype = \"tyre\"\nbetween = [\"ground\", \"wheel\"]\n{more}\n"
+    )
+}
+
+#[test]
+fn tyres() {
+    let mut s = Session::new("errors-tyres");
+    s.run("stiffness.toml", &tyre("friction = 1\nslip_stiffness = 5e4"), "");
+    s.run("grip.toml", &tyre("stiffness = 2e5\nfriction = 1"), "");
+    s.run("road.toml", &tyre("stiffness = 2e5\nfriction = 1\nslip_stiffness = 5e4\nroad = \"0.1*sin(X)\""), "");
+    s.run("relaxation.toml", &tyre("stiffness = 2e5\nfriction = 1\nslip_stiffness = 5e4\nrelaxation = [0.2, 0]"), "");
+    s.run("missing.toml", &tyre("file = \"car.tir\""), "");
+    s.scratch.write("bad.tir", "[VERTICAL]\nFNOMIN = 4000\n[LATERAL_COEFFICIENTS]\nPKYY1 = -20\n");
+    s.run("coefficient.toml", &tyre("file = \"bad.tir\""), "");
+    s.scratch.write("short.tir", "[DIMENSION]\nUNLOADED_RADIUS = 0.3 $ m\n[VERTICAL]\nFNOMIN = 4000\n");
+    s.run("short.toml", &tyre("file = \"short.tir\"\nfriction = 1"), "");
+    s.scratch.write("inches.tir", "[UNITS]\nLENGTH = 'inch'\n");
+    s.run("inches.toml", &tyre("file = \"inches.tir\""), "");
+    s.check("tyres");
+}
+
+/// A cam with a follower; the last lines are those of the joint between them.
+fn cam(more: &str) -> String {
+    format!(
+        "model = {{ plane = \"xy\" }}\n[body.cam]\nmass = 1\ninertia = 1\n[body.follower]\nmass = 1\ninertia = 1\nat = [3, 0]\n\
+         [joint.touch]\nbetween = [\"cam\", \"follower\"]\non = [[0, 0], [0, 0]]\n{more}\n"
+    )
+}
+
+#[test]
+fn curves_and_ropes() {
+    let mut s = Session::new("errors-curves");
+    let circle = "curve = [\"2*cos(s)\", \"2*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true";
+    s.run("nothing.toml", &cam("type = \"point-on-curve\""), "");
+    s.run("range.toml", &cam("type = \"point-on-curve\"\ncurve = [\"s\", \"s^2\"]"), "");
+    s.run("cusp.toml", &cam("type = \"point-on-curve\"\ncurve = [\"s^2\", \"s^3\"]\nrange = [-1, 1]"), "");
+    s.run(
+        "open.toml",
+        &cam("type = \"point-on-curve\"\ncurve = [\"cos(s)\", \"sin(s)\"]\nrange = [0, 6]\nclosed = true"),
+        "",
+    );
+    let eight = "curve = [\"sin(s)\", \"sin(2*s)\"]\nrange = [0, \"2*pi\"]\nclosed = true";
+    s.run("eight.toml", &cam(&format!("type = \"point-on-curve\"\n{eight}")), "");
+    s.run("follower.toml", &cam(&format!("type = \"cam\"\n{circle}")), "");
+    let wavy =
+        "curve = [\"(2 + 0.3*cos(5*s))*cos(s)\", \"(2 + 0.3*cos(5*s))*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true";
+    s.run("hollow.toml", &cam(&format!("type = \"cam\"\n{wavy}\nradius = 0.8")), "");
+    s.run("face.toml", &cam(&format!("type = \"cam\"\n{wavy}\nface = [1, 0]")), "");
+    s.run("side.toml", &cam(&format!("type = \"cam\"\n{circle}\nradius = 0.8").replace("2*", "3*")), "");
+    let rope = |more: &str| {
+        format!("{}\n[force.rope]\ntype = \"rope\"\nstiffness = 1e4\n{more}\n", cam("").split("[joint").next().unwrap())
+    };
+    s.run("points.toml", &rope("bodies = [\"cam\", \"ground\", \"follower\"]\nat = [[0, 0], [1, 1]]"), "");
+    s.run("same.toml", &rope("bodies = [\"cam\", \"cam\"]\nat = [[0, 0], [1, 1]]"), "");
+    let over = "bodies = [\"cam\", \"ground\", \"follower\"]\nat = [[0, 0], [1, 0], [3, 0]]\nradii = 0.2";
+    s.run("straight.toml", &rope(over), "");
+    s.check("curves_and_ropes");
+}

@@ -3,7 +3,9 @@
 
 use bellcrank_model::file::csv::TABULATED;
 use bellcrank_model::file::{Field, FieldKind};
-use bellcrank_model::read::{BODY, INCLUDE, INPUT, MARKER, PROBE, START, STATE, TABLE, force_fields, joint_fields};
+use bellcrank_model::read::{
+    BODY, FMU, INCLUDE, INPUT, MARKER, PROBE, START, STATE, TABLE, force_fields, joint_fields,
+};
 use bellcrank_model::{forces, joints};
 use bellcrank_solve::choices::{CHOICES, Choice, Set};
 use std::fmt::Write;
@@ -79,6 +81,9 @@ fn text() -> String {
     of("input", "input", "Symbol", None, doc).write(&[INPUT], &mut out);
     let doc = "A first-order state with the expression of its rate; expressions of the state use it by its name.";
     of("state", "state", "Symbol", None, doc).write(&[STATE], &mut out);
+    let doc =
+        "An FMU of another tool, which runs beside the model; expressions use its outputs by name: `motor.torque`.";
+    of("fmu", "fmu", "str", None, doc).write(&[FMU], &mut out);
     let doc = "A function of one or two variables by a grid of values; expressions call it by its name.";
     of("table", "table", "str", None, doc).write(&[TABLE], &mut out);
     let doc = "Coordinates and rates of a joint at the start; the rest is assembled.";

@@ -85,6 +85,14 @@ impl Fmu {
         outputs: &[String],
     ) -> Result<Fmu, ExportError> {
         let read = read_text(path, text, overrides)?;
+        if let Some(fmu) = read.model.fmus.first() {
+            let help =
+                "export the model without it, with inputs in the place of its outputs, and join both in the other tool";
+            return refused(
+                format!("FMU `{}` of the model needs a program to run in, which an FMU lacks", fmu.name),
+                help,
+            );
+        }
         let options = Options::from_settings(&read.settings).map_err(|e| ExportError::Start(Box::new(e.into())))?;
         let as_it_is = overrides.is_empty() && !path.to_lowercase().ends_with(".json");
         let text = match as_it_is {

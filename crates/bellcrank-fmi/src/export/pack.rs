@@ -2,23 +2,12 @@
 
 use super::{ExportError, Fmu, refused};
 use crate::interface::Version;
+pub use bellcrank_model::fmu::platform;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
-
-/// The folder of libraries for the machine that this was compiled for.
-pub fn platform(version: Version) -> String {
-    let (architecture, system) = (std::env::consts::ARCH, std::env::consts::OS);
-    let system = if system == "macos" { "darwin" } else { system };
-    match (version, architecture, system) {
-        (Version::Two, "x86_64", "linux") => "linux64".into(),
-        (Version::Two, "x86_64", "windows") => "win64".into(),
-        (Version::Two, _, "darwin") => "darwin64".into(),
-        _ => format!("{architecture}-{system}"),
-    }
-}
 
 impl Fmu {
     /// Writes the archive, whole or not at all. `library` is this crate as a shared library for this machine.

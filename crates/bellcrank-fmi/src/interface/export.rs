@@ -1,16 +1,8 @@
 //! What the library is told beside the model: `fmu.txt` of the resources.
 
+pub use bellcrank_model::fmu::Version;
 use bellcrank_solve::choices::Coordinates;
 use std::fmt;
-
-/// A version of the standard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// FMI 2.0.
-    Two,
-    /// FMI 3.0.
-    Three,
-}
 
 /// What an FMU can be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

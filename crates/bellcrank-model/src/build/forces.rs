@@ -275,7 +275,7 @@ element! {
 }
 
 element! {
-    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
+    /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line, a disk or a `curve`, a cam: the first point is the origin of its frame, which has the axes of the world at the start (with `on` those of the first body), and the disk touches from the side that it starts on. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
     force Contact "contact"
     required {
         /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
@@ -292,6 +292,14 @@ element! {
         radius: Scalar = "radius",
         /// Radii of two spheres, in m. Default: those of the bodies.
         radii: Numbers = "radii",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
         /// Stiffness, in N/m^exponent. Default: `restitution`.
         stiffness: Scalar = "stiffness",
         /// Exponent of the depth: 3/2 after Hertz, 1 for a spring. Default: 1.5.
@@ -315,7 +323,7 @@ element! {
     /// A tyre on the second body that rolls and slips on a road of the first: vertical spring and damper, which never pull, forces along and across from slip, slip angle and camber, with relaxation lengths. The law is a brush model (`friction`, `slip_stiffness`), or the magic formula with coefficients from a `file`. The road is flat, or has the height `road` over x and y of its own frame. `axis` is the axle and points to the left of the wheel, which rolls towards axis × normal (in the plane along the normal turned clockwise). Touching and leaving are events.
     force Tyre "tyre"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -352,6 +360,33 @@ element! {
         /// Coefficient of rolling resistance: moment over load and radius. Default: 0.
         rolling_resistance: Scalar = "rolling_resistance",
         /// Below about this speed slip is measured against it: a standing tyre creeps, in m/s. Default: 0.1.
+        velocity: Scalar = "velocity",
+    }
+}
+
+element! {
+    /// A massless elastic rope from a point of the first of `bodies` over points of the next ones to the last, two to four in all: it pulls by stiffness · e · (1 + damping · de/dt) at the elongation e and never pushes. In the plane the points between the ends may be the centres of pulleys (`radii`), which the rope passes on the outer side of the bend that the drawing shows. With `friction` the rope slides over its pulleys with Euler's and Eytelwein's ratio of tensions. Becoming slack or taut is an event.
+    force Rope "rope"
+    required {
+        /// The bodies in order; `ground` may be among them.
+        bodies: Text = "bodies",
+        /// Force per elongation of the whole rope, in N/m.
+        stiffness: Scalar = "stiffness",
+    }
+    optional {
+        /// A point for each body, in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the points in the bodies' own frames, in m.
+        on: Points = "on",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Unstretched length, with the arcs, in m. Default: that at the start.
+        length: Scalar = "length",
+        /// Radii of the pulleys between the ends (plane), in m. Default: points.
+        radii: Numbers = "radii",
+        /// Coefficient of friction on the pulleys. Default: 0.
+        friction: Scalar = "friction",
+        /// Speed of sliding at which the exponent of friction reaches 76 % of its level, in m/s. Default: 0.01.
         velocity: Scalar = "velocity",
     }
 }

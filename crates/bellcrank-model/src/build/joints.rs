@@ -3,7 +3,7 @@
 // Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
 
 use super::element;
-use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Points, Scalar, Text, Vector};
+use super::value::{Bodies, BodyRef, JointRef, Joints, Numbers, Pairs, Points, Scalar, Text, Vector};
 
 element! {
     /// Holds two bodies together; no motion stays free.
@@ -212,6 +212,68 @@ element! {
         axis2: Points = "axis2",
         /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
         tree: bool = "tree",
+    }
+}
+
+element! {
+    /// A bead on a wire, a pin in a curved slot, a barrel cam: a point of the second body stays on a curve of the first, all rotations are free. The first point is the origin of the curve's frame, the second one follows. That frame has the axes of the world at the start (with `on` those of the first body), in space with z along `axis` and x along `axis2`. In space the curve must not cross itself as seen along z.
+    joint PointOnCurve "point-on-curve"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
+    }
+}
+
+element! {
+    /// A cam on the first body with a follower on the second that never leaves it: a roller of a `radius` about the second point, or a flat face through it (`face` is its normal, away from the cam). The cam is a curve in a frame at the first point, with the axes of the world at the start (with `on` those of the first body); in space it is a cylinder along z of that frame (`axis`). The roller stays on the side of the curve that it starts on. For a follower that may lift off use the force `contact` with a `curve`.
+    joint Cam "cam"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
+        /// Radius of the roller, in m. Default: a `face`.
+        radius: Scalar = "radius",
+        /// Normal of a flat face, away from the cam (plane): in the world at the start, with `on` in the body's frame. Default: a roller.
+        face: Vector = "face",
     }
 }
 

@@ -7,6 +7,7 @@
 use super::source::{Source, Span};
 use super::tree::{Entry, Node, Table, Value};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use toml_parser::decoder::{Encoding, ScalarKind};
 use toml_parser::lexer::TokenKind;
 use toml_parser::parser::{EventReceiver, parse_document};
@@ -258,9 +259,9 @@ impl<'t> Tables<'t> {
     /// Adds an entry; nothing if there is one of the same name.
     fn add(&mut self, table: u32, key: Key<'t>, item: TomlItem) -> Option<()> {
         let entries = &mut self.all[table as usize].entries;
-        if self.places.insert((table, key.0), entries.len() as u32).is_some() {
-            return None;
-        }
+        // the first one keeps its place: what follows may look for it
+        let Slot::Vacant(place) = self.places.entry((table, key.0)) else { return None };
+        place.insert(entries.len() as u32);
         entries.push((key, item));
         Some(())
     }
@@ -320,6 +321,13 @@ mod tests {
     fn both(text: &str) -> (Option<Node>, Option<Node>) {
         let source = Source::new("m.toml", text.into());
         (parse(&source, 3).ok(), toml::parse_all(&source, 3).ok())
+    }
+
+    #[test]
+    fn what_follows_a_name_that_is_given_twice_is_read_on() {
+        for text in ["a = 1\na = 2\na.b = 3\n", "a = 1\na = 2\n[a.b]\nc = 3\n", "[a]\n[a]\nb = 1\n[a.c]\n"] {
+            assert_eq!(both(text), (None, None), "{text}");
+        }
     }
 
     const PLAIN: &[&str] = &[

@@ -304,6 +304,12 @@ impl Force for Contact {
             (out[2], out[4]) = (-at.lambda, self.sliding(at));
         }
     }
+    fn outline(&self) -> Vec<Vec3> {
+        match &self.shape {
+            ContactShape::Curve { beside, .. } => beside.curve.outline().collect(),
+            _ => Vec::new(),
+        }
+    }
     fn is_limited(&self) -> bool {
         !self.law.holds() && self.shape.smallest() > 0.0
     }

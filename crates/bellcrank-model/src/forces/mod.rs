@@ -119,6 +119,10 @@ pub trait Force: Send + Sync {
     }
     /// The values of that table, one for each of its rows, also for those of the other space.
     fn observe(&self, _at: &Seen, _out: &mut [f64]) {}
+    /// The curve that it acts on, in its first frame, to be drawn.
+    fn outline(&self) -> Vec<Vec3> {
+        Vec::new()
+    }
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false

@@ -291,6 +291,9 @@ impl Force for Rope {
         self.push(at, &self.seen::<0>(at)).map_or(0.0, |(push, _)| push.stored)
     }
     fn power(&self, at: &Seen) -> f64 {
+        if !self.damped() {
+            return 0.0; // all is stored
+        }
         let c = self.seen::<0>(at);
         self.push(at, &c).map_or(0.0, |(push, mean)| {
             let loads = self.loads(&c, &self.tensions(&c, mean));

@@ -19,6 +19,7 @@ pub const LAYOUT: Layout = Layout {
         "probe",
         "state",
         "output",
+        "fmu",
         "visual",
         "table",
         "marker",

@@ -133,11 +133,15 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Diagnostics> {
         let space = self.model.space;
         let frame = |end: &End| Frame { p: self.world(end), r: self.axes_of(end), ..Frame::default() };
-        let angle = |end: &End| end.body.map_or(0.0, |b| self.model.bodies[b].angle) + angle_of(&end.on.axes);
+        let angle = |end: &End| match self.plane {
+            true => end.body.map_or(0.0, |b| self.model.bodies[b].angle) + angle_of(&end.on.axes),
+            false => 0.0,
+        };
         let placement = joints::Placement {
             frames: ends.iter().map(frame).collect(),
             angles: ends.iter().map(angle).collect(),
             space,
+            axes: self.axes_here(),
             joints: bases,
         };
         let joint = (kind.make)(values, &placement)?;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 mod body;
 pub mod fields;
 mod flexible;
+mod fmu;
 mod force;
 mod include;
 mod input;
@@ -26,6 +27,7 @@ mod visual;
 
 pub use fields::*;
 pub use flexible::{BEAM, MODAL};
+pub use fmu::FMU;
 
 /// A model file that was read.
 pub struct Read {
@@ -56,7 +58,7 @@ impl Read {
             }
             Place::Joint(i) => in_file(i)?,
             Place::State(i) => *self.states.get(i)?,
-            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) => i,
+            Place::Body(i) | Place::Force(i) | Place::Probe(i) | Place::Input(i) | Place::Fmu(i) => i,
         };
         self.document.entries(place.section()).get(number).map(|(_, span)| *span)
     }
@@ -153,6 +155,21 @@ impl Template {
     pub fn read(&self, overrides: &[String]) -> Result<Read, Report> {
         complete(self.document.clone(), overrides, &self.path)
     }
+
+    /// The number that an override of this path would replace, in SI units: expressions and units are read as in the file.
+    pub fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
+        let document = self.with(overrides)?;
+        let parameters = self.read(overrides)?.parameters;
+        let what = crate::file::suggest::quoted(path);
+        let Some(node) = crate::file::find(&document.root, path) else {
+            let problem = Diagnostic::error(format!("{what} has no value in {}", self.path));
+            let help =
+                "write its value into the file, or name another path such as body.crank.mass or force.spring.at.0.1";
+            return Err(problem.help(help).into());
+        };
+        let context = Context { parameters: &parameters, plane: false, variables: &[], folder: None, laws: None };
+        context.number(node, &what, crate::file::units::ANY).map_err(|problem| document.report(problem.into()))
+    }
 }
 
 /// A document as it stands in its file, with overrides and parts put in, read.
@@ -166,11 +183,15 @@ fn complete(document: Document, overrides: &[String], path: &str) -> Result<Read
 
 fn interpret(document: Document, parts: &[include::Part], path: &str) -> Result<Read, Report> {
     let folder = std::path::Path::new(path).parent();
+    let fmus = match fmu::Opened::all(&document.root, folder) {
+        Ok(fmus) => fmus,
+        Err(problems) => return Err(document.report(problems)),
+    };
     let read = |mut r: Reader| {
         r.place_parts(parts)?;
         r.read(path).map(|(model, settings)| (model, settings, r.parameters))
     };
-    match Reader::new(&document.root, folder).and_then(read) {
+    match Reader::new(&document.root, folder, &fmus).and_then(read) {
         Ok((model, settings, parameters)) => {
             let files = files_of(&document.root);
             let document = document.outline();
@@ -182,12 +203,22 @@ fn interpret(document: Document, parts: &[include::Part], path: &str) -> Result<
     }
 }
 
+/// A section with its article: `a body`, `an input`.
+fn with_article(section: &str) -> String {
+    match section {
+        "fmu" => "an FMU".into(),
+        "input" | "output" | "include" => format!("an {section}"),
+        _ => format!("a {section}"),
+    }
+}
+
 struct Reader<'a> {
     root: &'a Node,
     folder: Option<&'a std::path::Path>,
     parameters: Parameters,
-    /// What functions may use: `t` and the inputs.
+    /// What functions may use: `t`, the inputs and the outputs of FMUs.
     variables: Vec<&'a str>,
+    fmus: &'a [fmu::Opened],
     plane: bool,
     model: Model,
     body_names: HashMap<String, usize>,
@@ -203,9 +234,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(root: &'a Node, folder: Option<&'a std::path::Path>) -> Result<Reader<'a>, Diagnostics> {
-        let inputs = root.get("input").and_then(Node::as_table);
-        let variables: Vec<&str> = std::iter::once("t").chain(inputs.into_iter().flat_map(Table::names)).collect();
+    fn new(
+        root: &'a Node,
+        folder: Option<&'a std::path::Path>,
+        fmus: &'a [fmu::Opened],
+    ) -> Result<Reader<'a>, Diagnostics> {
+        let inputs = root.get("input").and_then(Node::as_table).into_iter().flat_map(Table::names);
+        let given = fmus.iter().flat_map(fmu::Opened::names);
+        let variables: Vec<&str> = std::iter::once("t").chain(inputs).chain(given).collect();
         let parameters = Parameters::read(root.get("parameter"), &variables[1..])?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
         Ok(Reader {
@@ -213,6 +249,7 @@ impl<'a> Reader<'a> {
             folder,
             parameters,
             variables,
+            fmus,
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
@@ -252,6 +289,7 @@ impl<'a> Reader<'a> {
         self.check_states();
         self.each("parameter", Reader::check_parameter);
         self.each("input", Reader::read_input);
+        self.each("fmu", Reader::read_fmu);
         self.model.space = if self.plane { Space::Plane } else { Space::Space };
         let stem = std::path::Path::new(path).file_stem().map(|s| s.to_string_lossy().into_owned());
         self.model.name = stem.unwrap_or_default();
@@ -285,6 +323,7 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);
         self.each("output", Reader::read_output);
+        self.each("fmu", Reader::read_given);
         let mut settings = Settings::default();
         if let Some(node) = self.root.get("solve") {
             let read = Settings::read(node, &self.context());
@@ -298,23 +337,22 @@ impl<'a> Reader<'a> {
         Ok((std::mem::take(&mut self.model), settings))
     }
 
-    /// Bodies, joints, forces, probes, parts, inputs and outputs must not share names: `pin.x` is one channel.
+    /// Bodies, joints, forces, probes, parts, FMUs, inputs and outputs must not share names: `pin.x` is one channel.
     fn check_names(&mut self) {
         let mut seen: HashMap<&str, (&str, Span)> = HashMap::new();
         // those of states, and inputs against outputs, are looked at with the rules for names in expressions
-        let named = |section: &str| if matches!(section, "input" | "output" | "include") { "an" } else { "a" };
-        for section in ["body", "joint", "probe", "force", "include", "input", "output"] {
+        for section in ["body", "joint", "probe", "force", "include", "fmu", "input", "output"] {
             let entries = self.root.get(section).and_then(Node::as_table).map_or(&[][..], |t| &t.entries);
             for entry in entries {
                 let before = seen.insert(&entry.name, (section, entry.span));
                 if let Some((first, span)) = before.filter(|(first, _)| (*first, section) != ("input", "output")) {
-                    let (one, other) = (named(first), named(section));
-                    let name = suggest::quoted(&entry.name);
+                    let [first, second] = [first, section].map(with_article);
+                    let message = format!("{} is the name of {first} and of {second}", suggest::quoted(&entry.name));
                     self.problems.push(
-                        Diagnostic::error(format!("{name} is the name of {one} {first} and of {other} {section}"))
+                        Diagnostic::error(message)
                             .at(entry.span)
-                            .label(format!("{other} {section}"))
-                            .also(span, format!("{one} {first}"))
+                            .label(second)
+                            .also(span, first)
                             .help("give one of them another name: their channels use it"),
                     );
                 }

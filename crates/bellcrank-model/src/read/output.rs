@@ -15,20 +15,31 @@ impl<'a> Reader<'a> {
         let Some(unit) = lasting(text("unit")) else { return Err(too_long(&values).into()) };
         let filter = filter(&values)?;
         let Some(value) = values.node("value") else { return Ok(()) };
-        let used = Expression::names(value.as_str().unwrap_or_default());
-        let channels = self.used_channels(&values, value, &used)?;
-        let variables: Vec<&str> = std::iter::once("t").chain(channels.iter().map(String::as_str)).collect();
-        let context = Context { variables: &variables, ..self.context() };
-        let value = context.function(value, &format_args!("`value` of {what}"), units::ANY)?;
+        let (value, channels) = self.measured(value, &what, "value")?;
         let doc = text("doc").to_string();
         self.model.outputs.push(Output { name: name.to_string(), value, channels, filter, unit, doc });
         Ok(())
     }
 
+    /// An expression of `t` and channels, with these channels in the order of its variables.
+    pub(super) fn measured(
+        &self,
+        node: &Node,
+        what: &str,
+        key: &str,
+    ) -> Result<(Expression, Vec<String>), Diagnostics> {
+        let used = Expression::names(node.as_str().unwrap_or_default());
+        let channels = self.used_channels(what, node, &used)?;
+        let variables: Vec<&str> = std::iter::once("t").chain(channels.iter().map(String::as_str)).collect();
+        let context = Context { variables: &variables, ..self.context() };
+        let value = context.function(node, &format_args!("`{key}` of {what}"), units::ANY)?;
+        Ok((value, channels))
+    }
+
     /// The channels among the names that an expression uses; a name with a dot that is none is an error.
     fn used_channels(
         &self,
-        v: &Values,
+        what: &str,
         value: &Node,
         used: &[(&str, std::ops::Range<usize>)],
     ) -> Result<Vec<String>, Diagnostics> {
@@ -38,7 +49,7 @@ impl<'a> Reader<'a> {
         let channels: Vec<String> = found.channels.into_iter().map(|c| c.name).collect();
         let strange = |name: &str| name.contains('.') && !channels.iter().any(|c| c == name) && !is_parameter(name);
         let Some((name, _)) = used.iter().find(|(name, _)| strange(name)) else { return Ok(channels) };
-        let message = format!("{} uses {}, which is no channel", v.what(), suggest::quoted(name));
+        let message = format!("{what} uses {}, which is no channel", suggest::quoted(name));
         let all = catalog::all(&self.model);
         let near = suggest::nearest(name, all.iter().map(|c| c.name.as_str()));
         let owner = name.split('.').next().unwrap_or_default();

@@ -6,7 +6,6 @@ use crate::robot::{Inertial, Look, Pose};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::file::{Diagnostic, bounded};
-use bellcrank_model::mesh::Mesh;
 use std::f64::consts::PI;
 
 /// The density of geoms that tell none, in kg/m³.
@@ -27,6 +26,18 @@ pub struct Asset {
     pub file: String,
     pub scale: Vec3,
     pub frame: Pose,
+    pub weighed: Weighed,
+}
+
+/// How MuJoCo weighs a mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weighed {
+    /// Pyramids from the middle of its faces, all of them counted as positive: the same for meshes that are convex and closed.
+    Pyramids,
+    /// The solid inside.
+    Inside,
+    /// Another way, which is not known here.
+    Otherwise,
 }
 
 /// Volume, centre, and inertia about the centre of unit density.
@@ -103,32 +114,96 @@ impl<'a> MjcfReader<'a> {
     fn mesh_solid(&mut self, asset: &Asset) -> Option<Solid> {
         let path = self.folder.join(&asset.file);
         let ending = path.extension()?.to_string_lossy().to_lowercase();
-        let found = bounded::read(&path, bounded::LARGEST)
-            .ok()
-            .and_then(|bytes| bellcrank_model::mesh::parse(&ending, &bytes).ok());
-        let Some(mut mesh) = found else {
+        let bytes = bounded::read(&path, bounded::LARGEST).ok();
+        let found = bytes.and_then(|bytes| match ending.as_str() {
+            "msh" => msh(&bytes),
+            _ => bellcrank_model::mesh::parse(&ending, &bytes).ok().map(|mesh| mesh.corners),
+        });
+        let Some(corners) = found else {
             self.robot.told.leave("the weight", "its mesh cannot be read", asset.file.clone());
             return None;
         };
-        self.robot.told.note("a mesh geom weighs as the solid inside of its triangles; MuJoCo may take its hull");
-        mesh.stretch(asset.scale);
-        Some(inside(&mesh)).filter(|s| s.volume > 0.0)
+        if asset.weighed == Weighed::Otherwise {
+            let why = "a mesh geom weighs as the solid inside of its triangles, not as its hull or shell";
+            self.robot.told.note(why);
+        }
+        let triangles = triangles(&corners, asset.scale);
+        let solid = match asset.weighed {
+            Weighed::Pyramids => pyramids(&triangles),
+            Weighed::Inside | Weighed::Otherwise => inside(&triangles),
+        };
+        Some(solid).filter(|s| s.volume > 0.0)
     }
 }
 
-/// The solid inside of a mesh: sums over tetrahedra from the first corner.
-fn inside(mesh: &Mesh) -> Solid {
-    let corner = |t: &[f32], k: usize| Vec3([0, 1, 2].map(|i| f64::from(t[3 * k + i])));
-    let origin = mesh.corners.get(..9).map_or(Vec3::ZERO, |t| corner(t, 0));
-    let (mut volume, mut first, mut second) = (0.0, Vec3::ZERO, Mat3::ZERO);
-    for t in mesh.corners.chunks_exact(9) {
-        let [a, b, c] = [0, 1, 2].map(|k| corner(t, k) - origin);
-        let v = a.dot(b.cross(c)) / 6.0;
-        let sum = a + b + c;
+/// The corners of the triangles of MuJoCo's own format: counts of vertices, normals, texture coordinates and faces, then all of
+/// these in that order.
+fn msh(bytes: &[u8]) -> Option<Vec<f32>> {
+    let (words, _) = bytes.as_chunks::<4>();
+    let [vertices, normals, textures, faces] =
+        [0, 1, 2, 3].map(|k| words.get(k).and_then(|w| usize::try_from(i32::from_le_bytes(*w)).ok()));
+    let (vertices, faces) = (vertices?.checked_mul(3)?, faces?.checked_mul(3)?);
+    let first = 4usize.checked_add(vertices)?.checked_add(normals?.checked_mul(3)?)?;
+    let first = first.checked_add(textures?.checked_mul(2)?)?;
+    let places = words.get(4..)?.get(..vertices)?;
+    let corner = |w: &[u8; 4]| {
+        let k = usize::try_from(i32::from_le_bytes(*w)).ok()?.checked_mul(3)?;
+        places.get(k..)?.get(..3).map(|x| x.iter().map(|w| f32::from_le_bytes(*w)).collect::<Vec<f32>>())
+    };
+    let corners: Option<Vec<Vec<f32>>> = words.get(first..)?.get(..faces)?.iter().map(corner).collect();
+    Some(corners?.concat()).filter(|x| x.iter().all(|x| x.is_finite()))
+}
+
+/// The corners of the triangles of a mesh, stretched.
+fn triangles(corners: &[f32], scale: Vec3) -> Vec<[Vec3; 3]> {
+    let corner = |t: &[f32], k: usize| Vec3([0, 1, 2].map(|i| f64::from(t[3 * k + i]) * scale[i]));
+    corners.chunks_exact(9).map(|t| [0, 1, 2].map(|k| corner(t, k))).collect()
+}
+
+/// ∫ x xᵀ over the tetrahedron of a triangle and the origin, for the volume 1.
+fn spread([a, b, c]: [Vec3; 3]) -> Mat3 {
+    let sum = a + b + c;
+    (a.outer(a) + b.outer(b) + c.outer(c) + sum.outer(sum)) * (1.0 / 20.0)
+}
+
+/// MuJoCo's way: the volume of the pyramid over each face is positive, as seen from the middle of the surface for the centre of
+/// mass, and as seen from there for the rest.
+fn pyramids(triangles: &[[Vec3; 3]]) -> Solid {
+    let size = |[a, b, c]: [Vec3; 3]| (a.dot(b.cross(c)) / 6.0).abs();
+    let (mut surface, mut middle) = (0.0, Vec3::ZERO);
+    for [a, b, c] in triangles {
+        let area = 0.5 * (*b - *a).cross(*c - *a).norm();
+        surface += area;
+        middle += (*a + *b + *c) * (area / 3.0);
+    }
+    let middle = if surface > 0.0 { middle * (1.0 / surface) } else { Vec3::ZERO };
+    let (mut volume, mut centre) = (0.0, Vec3::ZERO);
+    for t in triangles {
+        let seen = t.map(|x| x - middle);
+        let v = size(seen);
         volume += v;
-        first += sum * (0.25 * v);
-        // ∫ x xᵀ over a tetrahedron with a corner at the origin
-        second += (a.outer(a) + b.outer(b) + c.outer(c) + sum.outer(sum)) * (v / 20.0);
+        centre += (seen[0] + seen[1] + seen[2]) * (0.25 * v);
+    }
+    let centre = if volume > 0.0 { middle + centre * (1.0 / volume) } else { middle };
+    let (mut volume, mut second) = (0.0, Mat3::ZERO);
+    for t in triangles {
+        let seen = t.map(|x| x - centre);
+        volume += size(seen);
+        second += spread(seen) * size(seen);
+    }
+    Solid { volume, centre, inertia: Mat3::IDENTITY * second.trace() - second }
+}
+
+/// The solid inside of a mesh: sums over tetrahedra from the first corner.
+fn inside(triangles: &[[Vec3; 3]]) -> Solid {
+    let origin = triangles.first().map_or(Vec3::ZERO, |t| t[0]);
+    let (mut volume, mut first, mut second) = (0.0, Vec3::ZERO, Mat3::ZERO);
+    for t in triangles {
+        let seen @ [a, b, c] = t.map(|x| x - origin);
+        let v = a.dot(b.cross(c)) / 6.0;
+        volume += v;
+        first += (a + b + c) * (0.25 * v);
+        second += spread(seen) * v;
     }
     let sign = if volume < 0.0 { -1.0 } else { 1.0 };
     let (volume, first, second) = (volume * sign, first * sign, second * sign);
@@ -162,17 +237,32 @@ fn capsule(r: f64, h: f64) -> Solid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bellcrank_model::mesh::Mesh;
 
     #[test]
     fn meshes_weigh_what_their_solids_do() {
         let mut mesh = Mesh::cuboid(Vec3::new(1.0, 2.0, 3.0));
         mesh.carry(Mat3::IDENTITY, Vec3::new(5.0, -1.0, 2.0));
-        let (found, exact) = (inside(&mesh), cuboid([0.5, 1.0, 1.5]));
-        assert!((found.volume - exact.volume).abs() < 1e-5);
-        assert!((found.centre - Vec3::new(5.0, -1.0, 2.0)).norm() < 1e-6);
-        for i in 0..3 {
-            assert!((found.inertia.0[i][i] - exact.inertia.0[i][i]).abs() < 1e-4);
+        let triangles = triangles(&mesh.corners, Vec3::new(-1.0, 1.0, 1.0));
+        let exact = cuboid([0.5, 1.0, 1.5]);
+        // both ways are the same for a convex one
+        for found in [inside(&triangles), pyramids(&triangles)] {
+            assert!((found.volume - exact.volume).abs() < 1e-5);
+            assert!((found.centre - Vec3::new(-5.0, -1.0, 2.0)).norm() < 1e-6);
+            for i in 0..3 {
+                assert!((found.inertia.0[i][i] - exact.inertia.0[i][i]).abs() < 1e-4);
+            }
         }
+    }
+
+    #[test]
+    fn meshes_in_mujocos_own_format_are_read_and_damaged_ones_are_not() {
+        let counts = [3i32, 1, 0, 1].map(i32::to_le_bytes).concat();
+        let places = [0.0f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 9.0, 9.0, 9.0].map(f32::to_le_bytes).concat();
+        let whole = |face: [i32; 3]| [counts.clone(), places.clone(), face.map(i32::to_le_bytes).concat()].concat();
+        assert_eq!(msh(&whole([2, 0, 1])).unwrap(), [0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        assert!(msh(&whole([2, 0, 3])).is_none() && msh(&whole([2, 0, -1])).is_none());
+        assert!((0..whole([2, 0, 1]).len()).all(|n| msh(&whole([2, 0, 1])[..n]).is_none()));
     }
 
     #[test]

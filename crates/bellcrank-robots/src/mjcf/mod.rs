@@ -11,7 +11,7 @@ use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 use defaults::{Defaults, With};
-use geoms::Asset;
+use geoms::{Asset, Weighed};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -193,7 +193,12 @@ impl<'a> MjcfReader<'a> {
             let quat = with.some::<4>("refquat")?.map_or(Quat::IDENTITY, |q| Quat(q).normalized());
             let frame = Pose { p: Vec3(with.some("refpos")?.unwrap_or_default()), r: quat.matrix() };
             let file = self.compiler.meshes.join(file).to_string_lossy().into_owned();
-            self.assets.insert(name, Asset { file, scale, frame });
+            let weighed = match with.attribute("inertia") {
+                None | Some("legacy") => Weighed::Pyramids,
+                Some("exact") => Weighed::Inside,
+                Some(_) => Weighed::Otherwise,
+            };
+            self.assets.insert(name, Asset { file, scale, frame, weighed });
         }
         Ok(())
     }
@@ -414,11 +419,7 @@ impl<'a> MjcfReader<'a> {
             rest: angle(with.number_or("springref", 0.0)?) - zero,
             armature: with.number_or("armature", 0.0)?,
         };
-        for key in ["damping", "stiffness"] {
-            if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {
-                self.robot.told.leave("nonlinear damping or stiffness", "its first coefficient is kept", name.clone());
-            }
-        }
+        self.tell_springs(&with, &name)?;
         if kind == JointKind::Free && !free {
             for (what, x) in [("damping", along.damping), ("friction", along.friction), ("armature", along.armature)] {
                 if x != 0.0 {
@@ -448,6 +449,20 @@ impl<'a> MjcfReader<'a> {
             closes: false,
             along,
         });
+        Ok(())
+    }
+
+    /// What is left out of the springs and dampers of a joint.
+    fn tell_springs(&mut self, with: &With, name: &str) -> Result<(), Diagnostic> {
+        if with.some::<2>("springdamper")?.is_some_and(|s| s.iter().all(|x| *x > 0.0)) {
+            let why = "its stiffness and damping follow from what MuJoCo makes of all inertias: give numbers";
+            self.robot.told.leave("`springdamper`", why, name);
+        }
+        for key in ["damping", "stiffness"] {
+            if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {
+                self.robot.told.leave("nonlinear damping or stiffness", "its first coefficient is kept", name);
+            }
+        }
         Ok(())
     }
 

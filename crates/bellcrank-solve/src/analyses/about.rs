@@ -1,6 +1,6 @@
 //! The state about which a model is linearized.
 
-use super::statics::{StaticsError, equilibrium};
+use super::statics::{StaticsError, equilibrium, refuse_fmus};
 use crate::choices::Options;
 use crate::linear::kkt::Kkt;
 use crate::linearization::moves;
@@ -77,6 +77,7 @@ pub fn operating_point(
     about: Option<About>,
     options: &Options,
 ) -> Result<(Point, About), AboutError> {
+    refuse_fmus(system).map_err(AboutError::Statics)?;
     let start = || Machine::from(system).assemble().map(|start| start.point).map_err(AboutError::Assembly);
     if let Some(About::Time(t)) = about.filter(|about| *about != About::Time(0.0)) {
         return Ok((reached(system, options, t)?, About::Time(t)));

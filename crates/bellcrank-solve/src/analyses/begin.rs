@@ -2,7 +2,7 @@
 //!
 //! Rates and velocities that the model gives are applied after it; coordinates that it gives contradict it.
 
-use super::statics::{StaticsError, equilibrium};
+use super::statics::{StaticsError, equilibrium, refuse_fmus};
 use crate::choices::{ChoiceError, EQUILIBRIUM, Options, Suggestion};
 use crate::engines::StepError;
 use crate::machine::{Machine, Start, StartError};
@@ -110,6 +110,7 @@ fn at_rest(machine: &Machine) -> Result<Start, StartError> {
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let (assembled, _) = start::assemble(&dynamics, &drawn)?;
     let refused = |e: StaticsError| StepError::Refused { t: drawn.t, why: format!("the run does not begin: {e}") };
+    refuse_fmus(system).map_err(refused)?;
     let found = equilibrium(&dynamics, &assembled).map_err(refused)?;
     let mut state = drawn.clone();
     found.point.store(&mut state);

@@ -1,6 +1,6 @@
 //! Continuation in a parameter: the equilibria of models that differ in one value, each found from the one before.
 
-use super::statics::{Equilibrium, StaticsError, equilibrium, least_reactions};
+use super::statics::{Equilibrium, StaticsError, equilibrium, least_reactions, refuse_fmus};
 use crate::start::{self, AssemblyError};
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::{Dynamics, Point, System};
@@ -52,6 +52,7 @@ impl Continuation {
 
     /// The equilibrium of the next model. One with other coordinates than the last starts from its own assembled pose.
     pub fn next(&mut self, system: &Arc<System>) -> Result<Rest, ContinuationError> {
+        refuse_fmus(system).map_err(ContinuationError::Statics)?;
         let dynamics: Arc<dyn Dynamics> = system.clone();
         let n = system.layout().n();
         let begin = match self.last.take() {

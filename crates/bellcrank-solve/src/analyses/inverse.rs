@@ -3,6 +3,7 @@
 //! A model whose drives leave no freedom moves as they say; what they must give follows from the balance
 //! of forces. A drive that holds a motion to f(t) acts along it with the effort −λ and the power −λ ḟ.
 
+use super::statics::{StaticsError, refuse_fmus};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::linearization::{Linearization, linearize};
@@ -210,6 +211,8 @@ pub fn inverse(
     distance: Option<f64>,
     out: &mut dyn Recorder,
 ) -> Result<Inverse, InverseError> {
+    let refused = |e: StaticsError| InverseError::Step(StepError::Refused { t: 0.0, why: e.to_string() });
+    refuse_fmus(system).map_err(refused)?;
     let (system, left_out) = without_control(system);
     let system = &system;
     let dynamics: Arc<dyn Dynamics> = system.clone();

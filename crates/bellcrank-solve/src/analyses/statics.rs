@@ -14,7 +14,7 @@ use crate::step::Step;
 use bellcrank_math::linear::blocks::BlockPattern;
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_model::dynamics::{Beyond, Scale, Targets};
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use std::fmt;
 use std::sync::Arc;
 
@@ -83,6 +83,16 @@ pub enum StaticsError {
     },
     /// A force or a function is not finite at the start.
     NotFinite,
+    /// An FMU acts on the model.
+    Fmu {
+        /// Which.
+        name: String,
+    },
+}
+
+/// Refuses FMUs: they tell what they give in the course of time alone.
+pub(super) fn refuse_fmus(system: &System) -> Result<(), StaticsError> {
+    system.model.fmus.first().map_or(Ok(()), |fmu| Err(StaticsError::Fmu { name: fmu.name.clone() }))
 }
 
 impl fmt::Display for StaticsError {
@@ -102,6 +112,11 @@ impl fmt::Display for StaticsError {
             StaticsError::NotFinite => write!(
                 f,
                 "a force is not finite at the start\nhelp: look for a division by zero, or points that coincide"
+            ),
+            StaticsError::Fmu { name } => write!(
+                f,
+                "FMU `{name}` acts in runs over time alone: what it gives at rest, or about a state, is not known\nhelp: \
+                 leave it out of this model, and put an `[input]` or a number in the place of its outputs"
             ),
         }
     }

@@ -100,6 +100,8 @@ pub struct Testing {
     pub max_iterations: Option<usize>,
     /// The longest step of error control in s.
     pub max_step: Option<f64>,
+    /// How many times as often values are exchanged with FMUs; 0 stands for as the model says.
+    pub exchanges: u32,
 }
 
 /// What a run has of the machine it runs on.

@@ -125,6 +125,15 @@ pub enum StepError {
         /// Which, why, and what to choose instead.
         choice: Box<ChoiceError>,
     },
+    /// An FMU failed, was stopped, or told nonsense.
+    Fmu {
+        /// When.
+        t: f64,
+        /// Which.
+        culprit: Subject,
+        /// What it did.
+        why: String,
+    },
     /// A recorder failed.
     Record(String),
 }
@@ -145,6 +154,7 @@ impl StepError {
             | StepError::OpenLoop { t, .. }
             | StepError::Chatter { t, .. }
             | StepError::Jump { t, .. }
+            | StepError::Fmu { t, .. }
             | StepError::Unsuited { t, .. } => Some(*t),
             StepError::Record(_) => None,
         }
@@ -161,7 +171,8 @@ impl StepError {
             | StepError::GivenUp { culprit, .. }
             | StepError::OpenLoop { culprit, .. }
             | StepError::Chatter { culprit, .. }
-            | StepError::Jump { culprit, .. } => Some(culprit),
+            | StepError::Jump { culprit, .. }
+            | StepError::Fmu { culprit, .. } => Some(culprit),
             StepError::Open { why, .. } => Some(why.culprit()),
             StepError::Contradiction { sides, .. } => sides.first(),
             StepError::Refused { .. } | StepError::Unsuited { .. } | StepError::Record(_) => None,
@@ -222,6 +233,7 @@ impl StepError {
             StepError::Jump { t, culprit, by } => {
                 format!("{culprit} jumps by {by} at t = {t:.9} s: nothing can move that far in no time")
             }
+            StepError::Fmu { t, culprit, why } => format!("at t = {t:.9} s {culprit} {why}"),
             StepError::Unsuited { t, choice } => format!("at t = {t:.9} s {}", choice.reason(Voice::Rust)),
             StepError::Record(why) => why.clone(),
         }

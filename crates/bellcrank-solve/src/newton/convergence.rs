@@ -4,6 +4,7 @@
 //! about ρ/(1 − ρ) ‖Δ_m‖, which has to be below a third of the tolerance.
 
 use super::refresh::{AGING, Economy, SERVES};
+use super::residual::Exactness;
 use bellcrank_math::linear::solver::LinearError;
 
 /// DASSL: an iteration that converges at a rate above this has failed.
@@ -75,8 +76,8 @@ pub(super) struct Limits {
     /// Whether the first correction may be the last. Not with factors of an earlier step: what they leave hides in λ (net of
     /// 30 × 30, factors kept for ten steps: an error of 1.5e-5 instead of 1.3e-6).
     pub(super) first_may_do: bool,
-    /// Where a matrix serves several corrections: what may be left, which is rounding.
-    pub(super) exact: Option<f64>,
+    /// Where a matrix serves several corrections: what they have to come to.
+    pub(super) exact: Option<Exactness>,
     /// Corrections of these sizes are round-off, and may stop shrinking.
     pub(super) round_off: f64,
     pub(super) stagnation: f64,
@@ -206,17 +207,18 @@ impl Convergence {
         (size, contraction): (f64, f64),
         is_first: bool,
         iterations: usize,
-        (exact, fresh): (f64, bool),
+        (exact, fresh): (Exactness, bool),
     ) -> Verdict {
         let converged = || Verdict::converged(Converged { iterations, rate: contraction.min(1.0), contraction });
         if is_first {
             self.first = size;
-            return if size <= exact { converged() } else { Verdict::Continue };
+            return if size <= exact.left { converged() } else { Verdict::Continue };
         }
         // at most two more corrections, or a new matrix
-        self.serves = contraction.powi(3) * size <= exact;
+        self.serves = contraction.powi(3) * size <= exact.left;
         match contraction {
-            c if c * size <= exact || c > SLOWEST && size <= STAGNANT * exact => converged(),
+            c if c * size <= exact.left => converged(),
+            c if c > SLOWEST && size <= STAGNANT * exact.rounding => converged(),
             c if c > SLOWEST && !fresh => Verdict::Diverged,
             _ => Verdict::Continue,
         }

@@ -19,7 +19,7 @@ pub(crate) use convergence::amplified;
 pub use convergence::{Converged, IterationError};
 pub use iteration::{Iteration, NAMES};
 pub use refresh::Economy;
-pub use residual::{MatrixLoan, Residual, SetParts};
+pub use residual::{Exactness, MatrixLoan, Residual, SetParts};
 
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;

@@ -37,7 +37,7 @@ pub enum Economy {
 }
 
 /// Factors that need more corrections than this to leave nothing above rounding cost more than new ones.
-const MOST_CORRECTIONS: usize = 4;
+const MOST_CORRECTIONS: usize = 3;
 /// After factors that did not last one more step, this many steps make their own; after those that did not last one step, this many
 /// make new ones for every correction.
 const DISCOURAGED: usize = 20;

@@ -4,6 +4,15 @@ use super::Iteration;
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::Wants;
 
+/// What corrections with a matrix of others have to come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Exactness {
+    /// An error of this size may be left.
+    pub left: f64,
+    /// A correction of this size is rounding of the solution itself.
+    pub rounding: f64,
+}
+
 /// Equations r(x) = 0 that hold their present x themselves.
 pub trait Residual {
     /// r at the present x.
@@ -23,9 +32,9 @@ pub trait Residual {
     fn round_off(&self) -> f64 {
         0.0
     }
-    /// An error of this size is rounding of the solution itself.
-    fn exact(&self) -> f64 {
-        0.0
+    /// What may be left by corrections with a matrix of others, and the rounding of the solution itself.
+    fn exact(&self) -> Exactness {
+        Exactness::default()
     }
     /// Near singular matrices a correction up to this size is accepted once it stops shrinking: rounding keeps it from
     /// becoming smaller.

@@ -241,6 +241,21 @@ impl Plan {
         }
     }
 
+    /// Takes down how often values are exchanged with an FMU, which limits the accuracy.
+    pub(crate) fn note_exchange(&mut self, name: &str, step: f64) {
+        let why = format!(
+            "FMU `{name}` exchanges values every {step} s and holds them in between: first order, beside the tolerance"
+        );
+        let value = format!("{name} every {step} s");
+        match self.reasons.iter_mut().find(|r| r.what == "fmu") {
+            Some(reason) => {
+                reason.value += &format!(", {value}");
+                reason.why += &format!("; {why}");
+            }
+            None => self.reasons.push(Reason::new("fmu", value, DecidedBy::Asked).because(why)),
+        }
+    }
+
     /// Takes down what an engine decided anew about itself.
     pub(crate) fn note_revisions(&mut self, found: Vec<engines::Revision>) {
         self.revisions.extend(found.into_iter().map(|revision| match revision {

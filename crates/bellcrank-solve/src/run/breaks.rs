@@ -69,6 +69,11 @@ impl Timetable {
         self.courses.is_empty()
     }
 
+    /// The last one at which the run started anew.
+    pub(super) fn gap(&self) -> Option<Break> {
+        self.gap
+    }
+
     /// What is ahead at a time, up to another one.
     pub fn ahead(&mut self, at: &State, until: f64) -> Ahead {
         self.next(at, until, 0.0)
@@ -190,6 +195,11 @@ impl Timetable {
             }
             _ => None,
         }
+    }
+
+    /// The run started anew at a time: it stands for those from another one on.
+    pub(super) fn start_anew(&mut self, before: f64, after: f64) {
+        self.gap = Some(Break { before, after, bends: false });
     }
 
     /// Whether a time lies in the last breakpoint, so that what is behind it stands for it.
@@ -322,8 +332,9 @@ pub fn accelerations_differ(a: &Point, b: &Point) -> bool {
 }
 
 impl Simulation {
-    /// The time that the next step must not pass: the end of the run, or the next breakpoint.
+    /// The time that the next step must not pass: the end of the run, the next breakpoint or the next exchange with an FMU.
     pub(super) fn stop(&mut self, until: f64) -> f64 {
+        let until = until.min(self.guests.next());
         let (state, h) = (self.engine.state(), self.engine.step_size());
         self.timetable.stop(state, until, h, self.options.step.is_some())
     }

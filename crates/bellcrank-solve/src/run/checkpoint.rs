@@ -64,6 +64,7 @@ impl Simulation {
         self.monitors.keep(tape);
         self.left_out.keep(tape);
         self.patience.keep(tape);
+        self.keep_guests(tape)?;
         tape.plain(&mut self.earlier);
         tape.plain(sampler);
         Ok(())

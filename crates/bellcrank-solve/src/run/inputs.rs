@@ -3,7 +3,7 @@
 use super::{Machine, Simulation, StartError, Timetable};
 use crate::choices::{ChoiceError, Coordinates};
 use crate::engines::StepError;
-use crate::record::Silent;
+use crate::record::{Recorder, Silent};
 
 /// An input of a model, by its place in [`bellcrank_model::Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +31,20 @@ impl Simulation {
     pub fn set_inputs(&mut self, values: &[(InputId, f64)]) -> Result<(), StepError> {
         let t = self.t();
         let refused = |why: String| Err(StepError::Refused { t, why });
+        if values.iter().any(|(input, _)| input.0 >= self.about.inputs.len()) {
+            return refused("the input is of another model".into());
+        }
+        self.change_inputs(values, &mut Silent).map(|_| ())
+    }
+
+    /// The same of all inputs, those too that FMUs set. Whether anything changed.
+    pub(super) fn change_inputs(
+        &mut self,
+        values: &[(InputId, f64)],
+        out: &mut dyn Recorder,
+    ) -> Result<bool, StepError> {
+        let t = self.t();
+        let refused = |why: String| Err(StepError::Refused { t, why });
         let mut state = self.engine.state().clone();
         let mut changed = false;
         for (input, value) in values {
@@ -44,11 +58,11 @@ impl Simulation {
             *present = *value;
         }
         if !changed {
-            return Ok(());
+            return Ok(false);
         }
         self.timetable.forget();
         let from = self.engine.state().clone();
-        self.change_over(&from, &state, None, &mut Silent).map(|_| ())
+        self.change_over(&from, &state, None, out).map(|_| true)
     }
 
     /// Goes on with a model of the same bodies, joints and forces whose parameters are others. The state stays, and is

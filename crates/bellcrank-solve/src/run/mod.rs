@@ -10,6 +10,7 @@ mod companion;
 mod complementarity;
 pub mod doubts;
 mod foreign;
+mod guests;
 mod handover;
 mod impact;
 mod inputs;
@@ -44,6 +45,7 @@ use crate::start::Assembly;
 use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use companion::Companion;
+use guests::Guests;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
@@ -53,7 +55,7 @@ use redundant::LeftOutWatch;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
-/// A machine on its way through time. Its seventeen fields are the clauses of a run.
+/// A machine on its way through time. Its eighteen fields are the clauses of a run.
 pub struct Simulation {
     about: MachineNames,
     options: Options,
@@ -65,6 +67,8 @@ pub struct Simulation {
     monitors: Monitors,
     left_out: LeftOutWatch,
     recording: Recording,
+    /// FMUs that run beside it.
+    guests: Guests,
     /// Counts of engines that were left.
     earlier: Statistics,
     assembly: Assembly,
@@ -156,7 +160,7 @@ impl Simulation {
         monitors.outputs = OutputMonitor::new(machine.outputs(), &*posed.dynamics).map(Box::new);
         let names: Vec<String> = machine.outputs().iter().map(|output| output.name.clone()).collect();
         let recording = Recording::new(&options.record, &*posed.dynamics, &names)?;
-        Ok(Simulation {
+        let mut simulation = Simulation {
             about: MachineNames { model: machine.name().to_string(), inputs: machine.inputs(), cut: posed.cut },
             options,
             plan,
@@ -167,6 +171,7 @@ impl Simulation {
             monitors,
             left_out: LeftOutWatch::default(),
             recording,
+            guests: Guests::default(),
             earlier: Statistics::default(),
             assembly: found,
             team: None,
@@ -174,7 +179,9 @@ impl Simulation {
             born: None,
             patience: Patience::default(),
             resumed: None,
-        })
+        };
+        simulation.invite(machine.fmus())?;
+        Ok(simulation)
     }
 
     /// Gathers evidence on the way: momentum, reactions, accelerations, seconds of every phase.
@@ -319,7 +326,10 @@ impl Simulation {
         self.report_step(from, to, effort, out);
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
-        self.sample(to, sampler, out)?;
+        self.sample(self.guests.before(to), sampler, out)?;
+        if root.is_some() || self.options.step.is_some() {
+            self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
         if let Some(root) = root {
             self.pass(root, from, out)?;
             self.monitors.jump(&mut view!(self, from, to))?;
@@ -333,7 +343,8 @@ impl Simulation {
         {
             self.meet_stiffness(how)?;
         }
-        self.cross_breaks(until, sampler, out)
+        self.cross_breaks(until, sampler, out)?;
+        self.exchange_due(sampler, out)
     }
 
     /// Shows the monitors that velocities jumped.

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use super::companion::Account;
+use super::guests::SavedGuest;
 use super::monitors::SavedMonitors;
 use crate::choices::{MethodName, Solver};
 use crate::engines::StepError;
@@ -41,6 +42,7 @@ pub struct SavedState {
     events: usize,
     monitors: SavedMonitors,
     account: Account,
+    guests: Vec<SavedGuest>,
 }
 
 /// The name of saved states among stored ones.
@@ -190,6 +192,7 @@ impl Simulation {
             events: self.passing.events.len(),
             monitors: self.monitors.save(),
             account: self.monitors.companion.save(),
+            guests: self.save_guests()?,
         };
         self.begin_anew(&saved.state)?;
         Ok(saved)
@@ -204,6 +207,7 @@ impl Simulation {
         self.passing.events.truncate(saved.events);
         self.monitors.restore(&saved.monitors);
         self.monitors.companion.restore(saved.account);
+        self.restore_guests(&saved.guests)?;
         self.begin_anew(&saved.state)
     }
 

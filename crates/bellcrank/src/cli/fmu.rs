@@ -1,4 +1,5 @@
-//! `bellcrank fmu MODEL`: a model as an FMU for other tools.
+//! `bellcrank fmu MODEL`: a model as an FMU for other tools. `bellcrank fmu-host`, which runs start by themselves: the process
+//! of an FMU of another tool.
 
 use crate::cli::output::{self, plural};
 use crate::cli::places::{not_started, refused};
@@ -81,4 +82,16 @@ pub fn make(args: MakeFmu) -> Result<(), Failure> {
         fmu::platform(version)
     ));
     Ok(())
+}
+
+/// Is the process of an FMU of another tool; gives the exit status.
+pub fn host() -> u8 {
+    #[cfg(unix)]
+    let status = bellcrank_fmi::host::serve();
+    #[cfg(not(unix))]
+    let status = 2;
+    if status != 0 {
+        tell("fmu-host is for runs of models with FMUs, which start it by themselves");
+    }
+    status
 }

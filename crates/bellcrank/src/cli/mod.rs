@@ -24,6 +24,7 @@ mod reproduce;
 mod response;
 mod robot;
 mod run;
+mod sensitivity;
 mod shell;
 mod signals;
 mod statics;
@@ -56,6 +57,8 @@ enum Command {
     Run(Box<run::Run>),
     /// Runs a model many times over grids and samples of its values, into one table.
     Study(study::StudyArgs),
+    /// Differentiates outputs of a run by parameters, through the solver: d(camber.max)/d(k).
+    Sensitivity(sensitivity::Sensitivity),
     /// Finds the position in which all forces balance, and whether it is stable.
     Statics(statics::Statics),
     /// Linearizes a model about a state: frequencies, damping and mode shapes.
@@ -139,11 +142,18 @@ pub enum Failure {
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    if let Ok(program) = std::env::current_exe() {
+        bellcrank_solve::guest::set_host([program.into_os_string(), bellcrank_solve::guest::ARGUMENT.into()]);
+    }
     ExitCode::from(run_with(arguments))
 }
 
 /// The same inside another program, which gets the exit code as a number.
 pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|first| first == bellcrank_solve::guest::ARGUMENT) {
+        return fmu::host();
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(e) => {
@@ -154,6 +164,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match cli.command {
         Command::Run(options) => run::run(*options),
         Command::Study(options) => study::study(options),
+        Command::Sensitivity(options) => sensitivity::run(options),
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
         Command::Response(options) => response::run(options),

@@ -183,7 +183,7 @@ impl OutputMonitor {
     }
 
     /// The same at the observer's state.
-    fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
+    pub fn look(&mut self, observer: &mut Observer, see: impl FnMut(usize, f64)) -> Result<(), StepError> {
         if self.needed.reactive {
             observer.react()?;
         } else {
@@ -328,6 +328,11 @@ impl OutputMonitor {
     /// anyone else looks.
     pub fn leaves_at_end(&mut self) -> bool {
         std::mem::take(&mut self.stands_at_end)
+    }
+
+    /// ∫ u dt and ∫ u² dt of every output so far.
+    pub fn integrals(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
+        self.tracked.iter().map(|of| [of.sum, of.squares])
     }
 
     /// The values of all outputs at the end of the last step.

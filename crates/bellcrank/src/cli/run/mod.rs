@@ -97,6 +97,11 @@ pub fn run(args: Run) -> Result<(), Failure> {
 
 /// What runs of parts cannot do.
 fn refuse_in_parts(system: &System, options: &Options) -> Result<(), Failure> {
+    if let Some(fmu) = system.model.fmus.first() {
+        let name = suggest::quoted(&fmu.name);
+        let help = "run without --split, or leave it out";
+        return Err(Failure::BadInput(format!("--split: FMU {name} cannot run beside parts\nhelp: {help}")));
+    }
     let asked = match (system.model.outputs.first(), options.record.is_empty()) {
         (Some(output), _) => format!("output {}", suggest::quoted(&output.name)),
         (None, false) => "--record".into(),

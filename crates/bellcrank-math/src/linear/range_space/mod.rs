@@ -4,7 +4,12 @@
 //! a = M⁻¹(f − Gᵀλ). Common sizes are compile-time constants, so that little but arithmetic is left. Where a pivot is poor, or a
 //! mass vanishes, a solver that pivots has to do it.
 
+mod products;
+#[cfg(test)]
+mod tests;
+
 use crate::tape::Tape;
+use products::{Apply, MOST, Multiply, Product, Scale, Take, Update, Within, block, block_mut, each};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -13,236 +18,6 @@ const POOR: f64 = 1e-3;
 
 /// After a poor pivot this many matrices are left to it at once.
 const PATIENCE: usize = 50;
-
-/// The most rows of a block, and the most coordinates of a body.
-const MOST: usize = 6;
-
-/// C ±= A Bᵀ, by offsets: A has rows × inner, B columns × inner and C rows × columns numbers. Without an inner size B and C are vectors,
-/// with c ±= A b or b ±= Aᵀc.
-#[derive(Clone, Copy)]
-struct Product {
-    /// Rows, columns, inner.
-    sizes: [u8; 3],
-    /// The number of these sizes among the common ones.
-    kernel: u8,
-    /// Whether C is set rather than added to.
-    first: bool,
-    a: u32,
-    b: u32,
-    c: u32,
-}
-
-impl Product {
-    fn new(sizes: [u8; 3], first: bool, [a, b, c]: [u32; 3]) -> Product {
-        Product { sizes, kernel: kernel(sizes), first, a, b, c }
-    }
-
-    /// A matrix on a vector.
-    fn applied(rows: u8, columns: u8, places: [u32; 3]) -> Product {
-        Product::new([rows, columns, 0], false, places)
-    }
-
-    /// Its sizes: constants, or those of its own.
-    #[inline(always)]
-    fn sizes<const R: usize, const C: usize, const K: usize>(&self) -> [usize; 3] {
-        if R > 0 { [R, C, K] } else { self.sizes.map(usize::from) }
-    }
-}
-
-/// What is done with a product.
-trait Work {
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product);
-}
-
-/// Common sizes, which are compile-time constants.
-macro_rules! kernels {
-    ($($n:literal: $R:literal $C:literal $K:literal;)*) => {
-        fn kernel(sizes: [u8; 3]) -> u8 {
-            match sizes {
-                $([$R, $C, $K] => $n,)*
-                _ => u8::MAX,
-            }
-        }
-
-        /// Works through a list, neighbours of one size in one loop.
-        #[inline(always)]
-        fn each(list: &[Product], mut work: impl Work) {
-            for same in list.chunk_by(|p, q| p.kernel == q.kernel) {
-                match same[0].kernel {
-                    $($n => same.iter().for_each(|p| work.run::<$R, $C, $K>(p)),)*
-                    _ => same.iter().for_each(|p| work.run::<0, 0, 0>(p)),
-                }
-            }
-        }
-    };
-}
-
-kernels! {
-    0: 1 1 1; 1: 1 1 2; 2: 1 2 1; 3: 2 1 1; 4: 2 2 1; 5: 2 1 2; 6: 1 2 2; 7: 2 2 2;
-    8: 1 1 3; 9: 1 2 3; 10: 2 1 3; 11: 2 2 3; 12: 3 3 3; 13: 1 3 3; 14: 3 1 3; 15: 3 3 1;
-    16: 3 3 6; 17: 1 3 6; 18: 3 1 6; 19: 1 1 6; 20: 5 5 6; 21: 6 6 6; 22: 5 6 6; 23: 6 5 6; 24: 3 6 6; 25: 1 6 6; 46: 2 3 3;
-    26: 5 5 5; 27: 6 5 5; 28: 6 6 5; 29: 6 3 3; 30: 6 6 3; 31: 3 6 3;
-    32: 1 1 0; 33: 1 2 0; 34: 2 1 0; 35: 2 2 0; 36: 1 3 0; 37: 2 3 0; 38: 3 3 0;
-    39: 1 6 0; 40: 3 6 0; 41: 5 6 0; 42: 6 6 0; 43: 5 5 0; 44: 6 5 0; 45: 6 3 0;
-}
-
-/// A block that begins at a place.
-#[inline(always)]
-fn block(values: &[f64], at: u32, size: usize) -> &[f64] {
-    &values[at as usize..at as usize + size]
-}
-
-#[inline(always)]
-fn block_mut(values: &mut [f64], at: u32, size: usize) -> &mut [f64] {
-    &mut values[at as usize..at as usize + size]
-}
-
-#[inline(always)]
-fn multiply<const R: usize, const C: usize, const K: usize>(
-    p: &Product,
-    sign: f64,
-    a: &[f64],
-    b: &[f64],
-    out: &mut [f64],
-) {
-    let [r, c, k] = p.sizes::<R, C, K>();
-    let (a, b, out) = (&a[..r * k], &b[..c * k], &mut out[..r * c]);
-    for i in 0..r {
-        for j in 0..c {
-            let mut sum = 0.0;
-            for l in 0..k {
-                sum += a[i * k + l] * b[j * k + l];
-            }
-            let before = if p.first { 0.0 } else { out[i * c + j] };
-            out[i * c + j] = before + sign * sum;
-        }
-    }
-}
-
-/// C += A Bᵀ.
-struct Multiply<'a> {
-    a: &'a [f64],
-    b: &'a [f64],
-    c: &'a mut [f64],
-}
-
-impl Work for Multiply<'_> {
-    #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
-        let [r, c, k] = p.sizes::<R, C, K>();
-        let (a, b) = (block(self.a, p.a, r * k), block(self.b, p.b, c * k));
-        multiply::<R, C, K>(p, 1.0, a, b, block_mut(self.c, p.c, r * c));
-    }
-}
-
-/// W = G M⁻¹ with a diagonal M.
-struct Scale<'a> {
-    g: &'a [f64],
-    mass: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl Work for Scale<'_> {
-    #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
-        let [r, n, _] = p.sizes::<R, C, K>();
-        let (g, mass) = (block(self.g, p.a, r * n), block(self.mass, p.b, n * n));
-        let out = block_mut(self.out, p.c, r * n);
-        for i in 0..r {
-            for j in 0..n {
-                out[i * n + j] = g[i * n + j] * mass[j * n + j];
-            }
-        }
-    }
-}
-
-/// C −= A Bᵀ, where B and C are blocks of one matrix.
-struct Update<'a> {
-    a: &'a [f64],
-    s: &'a mut [f64],
-}
-
-impl Work for Update<'_> {
-    #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
-        let [r, c, k] = p.sizes::<R, C, K>();
-        let mut b = [0.0; MOST * MOST];
-        b.iter_mut().zip(block(self.s, p.b, c * k)).for_each(|(b, s)| *b = *s);
-        multiply::<R, C, K>(p, -1.0, block(self.a, p.a, r * k), &b, block_mut(self.s, p.c, r * c));
-    }
-}
-
-#[inline(always)]
-fn apply(a: &[f64], sign: f64, x: &[f64], y: &mut [f64]) {
-    for (y, row) in y.iter_mut().zip(a.chunks_exact(x.len())) {
-        let mut sum = 0.0;
-        for (a, x) in row.iter().zip(x) {
-            sum += a * x;
-        }
-        *y += sign * sum;
-    }
-}
-
-#[inline(always)]
-fn take(a: &[f64], y: &[f64], x: &mut [f64]) {
-    for (y, row) in y.iter().zip(a.chunks_exact(x.len())) {
-        for (x, a) in x.iter_mut().zip(row) {
-            *x -= a * y;
-        }
-    }
-}
-
-/// y += A x.
-struct Apply<'a> {
-    a: &'a [f64],
-    x: &'a [f64],
-    y: &'a mut [f64],
-}
-
-impl Work for Apply<'_> {
-    #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
-        let [r, c, _] = p.sizes::<R, C, K>();
-        apply(block(self.a, p.a, r * c), 1.0, block(self.x, p.b, c), block_mut(self.y, p.c, r));
-    }
-}
-
-/// x −= Aᵀy.
-struct Take<'a> {
-    a: &'a [f64],
-    y: &'a [f64],
-    x: &'a mut [f64],
-}
-
-impl Work for Take<'_> {
-    #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
-        let [r, c, _] = p.sizes::<R, C, K>();
-        take(block(self.a, p.a, r * c), block(self.y, p.c, r), block_mut(self.x, p.b, c));
-    }
-}
-
-/// y −= A x, or x −= Aᵀy backwards, where both are parts of one vector.
-struct Within<'a> {
-    a: &'a [f64],
-    v: &'a mut [f64],
-    back: bool,
-}
-
-impl Work for Within<'_> {
-    #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
-        let [r, c, _] = p.sizes::<R, C, K>();
-        let a = block(self.a, p.a, r * c);
-        let (from, size) = if self.back { (p.c, r) } else { (p.b, c) };
-        let mut x = [0.0; MOST];
-        x.iter_mut().zip(block(self.v, from, size)).for_each(|(x, v)| *x = *v);
-        match self.back {
-            false => apply(a, -1.0, &x[..c], block_mut(self.v, p.c, r)),
-            true => take(a, &x[..r], block_mut(self.v, p.b, c)),
-        }
-    }
-}
 
 /// A pivot block: its size, its places in S and D⁻¹, its first row, and what it eliminates.
 struct Pivot {
@@ -301,7 +76,10 @@ fn invert<const R: usize>(r: usize, a: &mut [f64], magnitudes: &[f64]) -> f64 {
         // what is no number is no pivot
         smallest = if pivot >= smallest * magnitudes[k] { smallest } else { pivot / magnitudes[k] };
         let inverse = 1.0 / pivot;
-        for i in (0..r).filter(|&i| i != k) {
+        for i in 0..r {
+            if i == k {
+                continue;
+            }
             let factor = a[i * r + k] * inverse;
             for j in 0..r {
                 a[i * r + j] -= factor * a[k * r + j];
@@ -528,13 +306,15 @@ impl RangeSpace {
         }
         each(&self.gram, Multiply { a: g, b: &self.weighed, c: &mut self.s });
         for p in &self.pivots {
-            (0..p.size).for_each(|i| self.magnitudes[p.row as usize + i] = self.s[p.s as usize + i * (p.size + 1)]);
+            for i in 0..p.size {
+                self.magnitudes[p.row as usize + i] = self.s[p.s as usize + i * (p.size + 1)];
+            }
         }
         self.smallest_pivot = f64::INFINITY;
         for p in &self.pivots {
             let size = p.size * p.size;
             let inverse = block_mut(&mut self.inverse, p.inverse, size);
-            inverse.iter_mut().zip(block(&self.s, p.s, size)).for_each(|(x, s)| *x = *s);
+            inverse.copy_from_slice(block(&self.s, p.s, size));
             let magnitudes = &self.magnitudes[p.row as usize..];
             let pivot = match p.size {
                 1 => invert::<1>(1, inverse, magnitudes),
@@ -601,81 +381,4 @@ pub enum Of {
     Rows,
     /// λ alone is wanted.
     Multipliers,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A ring of bodies with three coordinates, held in two places, and its G and masses.
-    fn ring(full: bool) -> (RangeSpace, Vec<f64>, Vec<Vec<f64>>, Vec<(u32, u32)>) {
-        let bodies: Vec<Range<usize>> = (0..4).map(|b| 3 * b..3 * b + 3).collect();
-        let constraints = vec![0..2, 2..4, 4..5, 5..8];
-        let gradients = vec![(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3), (3, 0), (3, 3)];
-        let masses: Vec<Vec<f64>> = (0..4)
-            .map(|b| {
-                let off = if full { 0.2 } else { 0.0 };
-                (0..9).map(|i| if i % 4 == 0 { 1.0 + b as f64 + 0.1 * i as f64 } else { off }).collect()
-            })
-            .collect();
-        let size: usize = gradients.iter().map(|&(k, _): &(u32, u32)| constraints[k as usize].len() * 3).sum();
-        let g = (0..size).map(|i| ((7 * i * i + 3 * i) % 11) as f64 / 5.0 - 1.0).collect();
-        let space = RangeSpace::new(&bodies, &masses, &constraints, &gradients);
-        (space.unwrap_or_default(), g, masses, gradients)
-    }
-
-    #[test]
-    fn solutions_fulfil_the_equations() {
-        for full in [false, true] {
-            let (mut space, g, masses, gradients) = ring(full);
-            assert!(space.factor(&g), "smallest pivot {}", space.smallest_pivot());
-            let rhs: Vec<f64> = (0..20).map(|i| (i as f64 * 0.7).sin()).collect();
-            let mut x = rhs.clone();
-            space.solve(&mut x, Of::All);
-            let mut multipliers = rhs.clone();
-            space.solve(&mut multipliers, Of::Multipliers);
-            assert_eq!(multipliers[12..], x[12..]);
-            let (mut of_rows, mut all) = (rhs.clone(), rhs.clone());
-            all[..12].fill(0.0);
-            of_rows[..12].fill(0.0);
-            space.solve(&mut all, Of::All);
-            space.solve(&mut of_rows, Of::Rows);
-            assert_eq!(all, of_rows);
-            let mut left = rhs;
-            for (b, mass) in masses.iter().enumerate() {
-                (0..9).for_each(|i| left[3 * b + i / 3] -= mass[i] * x[3 * b + i % 3]);
-            }
-            let rows = [0..2usize, 2..4, 4..5, 5..8];
-            let mut at = 0;
-            for (k, b) in gradients {
-                for r in rows[k as usize].clone() {
-                    for c in 0..3 {
-                        left[3 * b as usize + c] -= g[at] * x[12 + r];
-                        left[12 + r] -= g[at] * x[3 * b as usize + c];
-                        at += 1;
-                    }
-                }
-            }
-            let open = left.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            assert!(open < 1e-12, "{open}");
-        }
-    }
-
-    #[test]
-    fn redundant_rows_and_vanishing_masses_are_left_to_others() {
-        let (mut space, mut g, ..) = ring(false);
-        // both rows of the first constraint alike
-        for block in 0..2 {
-            (0..3).for_each(|i| g[6 * block + 3 + i] = g[6 * block + i]);
-        }
-        assert!(!space.factor(&g) && !space.holds());
-        assert!((0..PATIENCE).all(|_| !space.factor(&g)));
-        g[3] += 1.0;
-        assert!(space.factor(&g));
-        g[0] = f64::NAN;
-        assert!(!space.factor(&g));
-        let (body, constraint) = (vec![0..1], vec![0..1]);
-        assert!(RangeSpace::new(&body, &[vec![0.0]], &constraint, &[(0, 0)]).is_none());
-        assert!(RangeSpace::new(&body, &[vec![2.0]], &constraint, &[(0, 0)]).is_some());
-    }
 }

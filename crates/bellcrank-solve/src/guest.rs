@@ -1,0 +1,122 @@
+//! FMUs of others in processes of their own: started, asked, and stopped where they do not answer.
+//!
+//! The process is this program, or another one that knows `fmu-host`, at the other end of a socket. Whatever the FMU does to
+//! it (it crashes, hangs, eats memory, prints), the run goes on to say so. The folder that the FMU was unpacked into is removed
+//! with the guest; if this program is ended by force, the other process removes it.
+
+use bellcrank_model::fmu::wire::{Handle, Start};
+use bellcrank_model::model::FmuEntry;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(unix)]
+mod process;
+#[cfg(unix)]
+pub use process::Guest;
+
+/// The argument that makes a program of Bellcrank the process of an FMU.
+pub const ARGUMENT: &str = "fmu-host";
+
+/// The variable of the environment that names the program.
+pub const VARIABLE: &str = "BELLCRANK_FMU_HOST";
+
+static HOST: RwLock<Option<Vec<OsString>>> = RwLock::new(None);
+
+/// Names the command that runs an FMU: a program of Bellcrank with all its arguments, such as `["/usr/bin/bellcrank", "fmu-host"]`.
+/// Without it, `bellcrank` is looked for where the system looks for programs; [`VARIABLE`] comes before both.
+pub fn set_host(command: impl IntoIterator<Item = impl Into<OsString>>) {
+    let command = command.into_iter().map(Into::into).collect();
+    *HOST.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(command);
+}
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn host() -> Vec<OsString> {
+    if let Some(program) = std::env::var_os(VARIABLE).filter(|program| !program.is_empty()) {
+        return vec![program, ARGUMENT.into()];
+    }
+    let named = HOST.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+    named.filter(|command| !command.is_empty()).unwrap_or_else(|| vec!["bellcrank".into(), ARGUMENT.into()])
+}
+
+/// A folder that is removed when it is no longer needed.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> std::io::Result<Folder> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("bellcrank-fmu-{}-{number}", std::process::id()));
+            let mut builder = std::fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            match builder.create(&path) {
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| Folder(path)),
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What an FMU is told first, and the folder that it is unpacked into.
+fn unpacked(fmu: &FmuEntry, given: &[f64], times: [f64; 2], tolerance: f64) -> Result<(Folder, Start), String> {
+    let folder = Folder::new().map_err(|e| format!("cannot be unpacked: {e}"))?;
+    let description = &fmu.description;
+    fmu.archive.unpack(description.version, folder.path())?;
+    let handle = |number: usize| {
+        let variable = &description.variables[number];
+        variable.of.map(|of| Handle { of, reference: variable.reference })
+    };
+    let start = Start {
+        version: description.version,
+        name: fmu.name.clone(),
+        token: description.token.clone(),
+        folder: folder.path().to_path_buf(),
+        library: folder.path().join(&description.library),
+        memory: fmu.memory,
+        set: fmu.set.iter().filter_map(|(n, value)| Some((handle(*n)?, value.clone()))).collect(),
+        inputs: fmu.inputs.iter().filter_map(|(n, _)| handle(*n)).collect(),
+        outputs: fmu.outputs.iter().filter_map(|(n, _)| handle(*n)).collect(),
+        given: given.to_vec(),
+        times,
+        tolerance,
+    };
+    Ok((folder, start))
+}
+
+/// No guest: there are no sockets of this kind.
+#[cfg(not(unix))]
+pub struct Guest(std::convert::Infallible);
+
+#[cfg(not(unix))]
+#[allow(missing_docs)]
+impl Guest {
+    pub fn start(fmu: &FmuEntry, given: &[f64], times: [f64; 2], tolerance: f64) -> Result<(Guest, Vec<f64>), String> {
+        unpacked(fmu, given, times, tolerance)?;
+        Err("cannot run on this system: FMUs of others run on Linux and macOS".into())
+    }
+    pub fn step(&mut self, _: f64, _: f64, _: &[f64]) -> Result<Vec<f64>, String> {
+        match self.0 {}
+    }
+    pub fn save(&mut self) -> Result<Vec<u8>, String> {
+        match self.0 {}
+    }
+    pub fn look(&mut self, _: &[f64]) -> Result<Vec<f64>, String> {
+        match self.0 {}
+    }
+    pub fn restore(&mut self, _: &[u8], _: &[f64]) -> Result<(), String> {
+        match self.0 {}
+    }
+}

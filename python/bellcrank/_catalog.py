@@ -132,22 +132,73 @@ def cylinder(
     return {key: value for key, value in values.items() if value is not None}
 
 
+def capsule(
+    radius: Scalar,
+    length: Scalar,
+    *,
+    mass: Scalar | None = None,
+) -> Table:
+    """A solid cylinder along the body's z axis with half spheres beyond its ends (space).
+
+    radius: radius [m]
+    length: length along z, without the half spheres [m]
+    mass: mass [kg]; default: the body's
+    """
+    values = {
+        "radius": radius,
+        "length": length,
+        "mass": mass,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def cone(
+    radius: Scalar,
+    length: Scalar,
+    *,
+    mass: Scalar | None = None,
+) -> Table:
+    """A solid cone along the body's z axis, its tip up; the body's frame is in its centre of mass (space).
+
+    radius: radius of its base [m]
+    length: its height along z [m]
+    mass: mass [kg]; default: the body's
+    """
+    values = {
+        "radius": radius,
+        "length": length,
+        "mass": mass,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
 def mesh(
     file: Text,
     *,
-    scale: Scalar | None = None,
+    scale: Numbers | None = None,
     at: Vector | None = None,
+    orientation: Matrix | Table | None = None,
+    density: Scalar | None = None,
 ) -> Table:
-    """What the body looks like: an STL, OBJ, COLLADA or glTF file; `[visual.NAME]` for more.
+    """What the body looks like: an STL, OBJ, COLLADA or glTF file; with a `density` also its mass and inertia;
+    `[visual.NAME]` for more.
 
     file: a file in the model's folder: .stl, .obj, .dae, .gltf or .glb
-    scale: length of a unit of the file: 0.001 for millimetres [m]; default: 1
-    at: origin of the file, in the body's frame [m]; default: the centre of mass
+    scale: length of a unit of the file (0.001 for millimetres), or one for each of its axes; a negative one
+        mirrors [m]; default: 1
+    at: origin of the file, in the body's frame [m]; default: the centre of mass; with a `density`, so that
+        the solid is where its centre of mass is
+    orientation: rotation of the file in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order,
+        angles } or 3×3 matrix; default: the body's
+    density: mass and inertia are those of the closed mesh; without `at` of the body, its centre of mass is
+        where the file has it [kg/m³]; default: for looks only
     """
     values = {
         "file": file,
         "scale": scale,
         "at": at,
+        "orientation": orientation,
+        "density": density,
     }
     return {key: value for key, value in values.items() if value is not None}
 
@@ -307,6 +358,8 @@ class Elements:
         box: Table | None = None,
         sphere: Table | None = None,
         cylinder: Table | None = None,
+        capsule: Table | None = None,
+        cone: Table | None = None,
         mesh: Table | None = None,
         beam: Table | None = None,
         modal: Table | None = None,
@@ -324,12 +377,16 @@ class Elements:
         velocity: velocity of the same point at the start [m/s]; default: at rest
         angular_velocity: angular velocity at the start, in the world [rad/s]; default: at rest
         fixed: keep this body's start when the model is assembled; default: false
-        coordinates: `natural` for thin rods; default: rigid
+        coordinates: `natural` for thin rods; default: rigid; of a thin rod in space natural
         rod: a rod from point to point; the body's x axis runs along it
         box: a box with edges along the body's axes
         sphere: a solid sphere
         cylinder: a solid cylinder along the body's z axis
-        mesh: what the body looks like: an STL, OBJ, COLLADA or glTF file; `[visual.NAME]` for more
+        capsule: a solid cylinder along the body's z axis with half spheres beyond its ends (space)
+        cone: a solid cone along the body's z axis, its tip up; the body's frame is in its centre of mass
+            (space)
+        mesh: what the body looks like: an STL, OBJ, COLLADA or glTF file; with a `density` also its mass and
+            inertia; `[visual.NAME]` for more
         beam: a flexible beam from point to point, its frame at the first
         modal: a flexible body from the modes in a file
         """
@@ -347,6 +404,8 @@ class Elements:
             "box": box,
             "sphere": sphere,
             "cylinder": cylinder,
+            "capsule": capsule,
+            "cone": cone,
             "mesh": mesh,
             "beam": beam,
             "modal": modal,
@@ -383,6 +442,72 @@ class Elements:
             "orientation": orientation,
         }
         return Probe(self._element("probe", name, None, given))
+
+    def marker(
+        self,
+        name: str,
+        *,
+        body: str,
+        at: Vector | None = None,
+        on: Vector | None = None,
+        angle: Scalar | None = None,
+        orientation: Matrix | Table | None = None,
+    ) -> Body:
+        """A named frame on a body; joints, forces and probes stand on it as on a body.
+
+        body: the body it is on
+        at: its point in the world at the start [m]; default: the centre of mass
+        on: instead of `at`: its point in the body's frame [m]
+        angle: angle of its x axis (plane), in the world at the start; with `on`, against the body's [rad];
+            default: 0
+        orientation: rotation of its axes (space), in the world at the start; with `on`, against the body's:
+            as that of a body; default: along the world's axes; with `on`, along the body's
+        """
+        given = {
+            "body": body,
+            "at": at,
+            "on": on,
+            "angle": angle,
+            "orientation": orientation,
+        }
+        return Body(self._element("marker", name, None, given))
+
+    def include(
+        self,
+        name: str,
+        *,
+        file: Text,
+        at: Vector | None = None,
+        angle: Scalar | None = None,
+        orientation: Matrix | Table | None = None,
+        mirror: Literal["xy", "xz", "yz", "x", "y"] | None = None,
+        set: Matrix | Table | None = None,
+        ports: Matrix | Table | None = None,
+    ) -> str:
+        """Another model file as a part, whose names get this one in front: its body `hub` is `NAME.hub`.
+
+        file: a model file in the model's folder, from the folder of this file
+        at: where the origin of the part is [m]; default: the origin
+        angle: angle of the part's x axis (plane) [rad]; default: 0
+        orientation: rotation of the part (space): quaternion [w, x, y, z], { axis, angle }, { order, angles }
+            or 3×3 matrix; default: along the axes of this file
+        mirror: a plane of the part's own coordinates (in the plane an axis) that it is mirrored at, before it
+            is placed; default: none
+        set: values of the part's parameters, `{ k = 2e4 }`; of others by their path, `{ "body.hub.mass" = 12
+            }`; default: none
+        ports: bodies of the part that are bodies of this file, `{ ground = "chassis" }`: the part's own are
+            left out; default: none
+        """
+        given = {
+            "file": file,
+            "at": at,
+            "angle": angle,
+            "orientation": orientation,
+            "mirror": mirror,
+            "set": set,
+            "ports": ports,
+        }
+        return str(self._element("include", name, None, given))
 
     def input(
         self,
@@ -551,7 +676,7 @@ class Joints:
     ) -> Joint:
         """Holds two bodies together; no motion stays free.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -582,7 +707,7 @@ class Joints:
     ) -> Joint:
         """A hinge: one rotation about `axis`.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -613,7 +738,7 @@ class Joints:
     ) -> Joint:
         """A slide: one translation along `axis`, no rotation.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -645,7 +770,7 @@ class Joints:
         """A shaft in a sleeve: one rotation about `axis` and one translation along it. Only in space; in the plane
         use a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -676,7 +801,7 @@ class Joints:
     ) -> Joint:
         """A ball joint: the points stay together, all rotations are free (in the plane the same as a revolute).
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -708,7 +833,7 @@ class Joints:
         """A Hooke's joint: a cross that turns in the first body about `axis` and in the second about `axis2`,
         which is perpendicular to `axis`. Only in space; in the plane use a revolute joint.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -741,7 +866,7 @@ class Joints:
         point where they meet, and turn by equal angles at any inclination. Only in space; in the plane use a
         revolute joint.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -774,7 +899,7 @@ class Joints:
         rotation about it. Only in space; in the plane use no joint: bodies of a planar model move so by
         themselves.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -806,7 +931,7 @@ class Joints:
         """A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all
         rotations are free.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -838,7 +963,7 @@ class Joints:
         """A point of the second body stays in the plane of the first that is normal to `axis`, all rotations are
         free. Only in space; in the plane use a point-on-line joint.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -856,6 +981,108 @@ class Joints:
         }
         return Joint(self._model._element("joint", name, "point-on-plane", given))
 
+    def point_on_curve(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+        curve: Vector | None = None,
+        range: Numbers | None = None,
+        points: Pairs | None = None,
+        closed: bool | None = None,
+    ) -> Joint:
+        """A bead on a wire, a pin in a curved slot, a barrel cam: a point of the second body stays on a curve of
+        the first, all rotations are free. The first point is the origin of the curve's frame, the second one
+        follows. That frame has the axes of the world at the start (with `on` those of the first body), in space
+        with z along `axis` and x along `axis2`. In space the curve must not cross itself as seen along z.
+
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        curve: the curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points`
+        range: with `curve`: the first and the last `s` [any]
+        points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
+        closed: the curve ends where it begins; of points the first follows the last; default: false
+        """
+        given = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+            "curve": curve,
+            "range": range,
+            "points": points,
+            "closed": closed,
+        }
+        return Joint(self._model._element("joint", name, "point-on-curve", given))
+
+    def cam(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+        curve: Vector | None = None,
+        range: Numbers | None = None,
+        points: Pairs | None = None,
+        closed: bool | None = None,
+        radius: Scalar | None = None,
+        face: Vector | None = None,
+    ) -> Joint:
+        """A cam on the first body with a follower on the second that never leaves it: a roller of a `radius` about
+        the second point, or a flat face through it (`face` is its normal, away from the cam). The cam is a
+        curve in a frame at the first point, with the axes of the world at the start (with `on` those of the
+        first body); in space it is a cylinder along z of that frame (`axis`). The roller stays on the side of
+        the curve that it starts on. For a follower that may lift off use the force `contact` with a `curve`.
+
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        curve: the curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points`
+        range: with `curve`: the first and the last `s` [any]
+        points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
+        closed: the curve ends where it begins; of points the first follows the last; default: false
+        radius: radius of the roller [m]; default: a `face`
+        face: normal of a flat face, away from the cam (plane): in the world at the start, with `on` in the
+            body's frame; default: a roller
+        """
+        given = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+            "curve": curve,
+            "range": range,
+            "points": points,
+            "closed": closed,
+            "radius": radius,
+            "face": face,
+        }
+        return Joint(self._model._element("joint", name, "cam", given))
+
     def distance(
         self,
         name: str,
@@ -870,7 +1097,7 @@ class Joints:
     ) -> Joint:
         """A massless bar between two points, one on each body.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -905,7 +1132,7 @@ class Joints:
         """A screw in its nut: a rotation about `axis` is also a translation along it. Only in space; in the plane
         use a rack joint between a revolute and a prismatic one.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         pitch: translation of the second body along `axis` per turn; negative for a left-handed thread [m]
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
@@ -1114,7 +1341,7 @@ class Joints:
         """A skate or blade on the second body: its point has no velocity across the edge `axis`; in space `axis2`
         is the direction across. A nonholonomic joint.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
@@ -1149,7 +1376,7 @@ class Joints:
         a line). The first point lies in that plane, the second is the centre of the disk, and `axis` is its
         axle.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         radius: radius of the disk [m]
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
         on: instead of `at`: the point on each body, in its own frame [m]
@@ -1199,7 +1426,7 @@ class Forces:
         = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). A
         one-sided one acts in tension (a cable) or in compression (a stop) alone.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: points in the world at the start [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z
@@ -1247,7 +1474,7 @@ class Forces:
         stiffness · s, or F the curve through given points. In the plane θ is the second body's angle less the
         first's; in space it is counted from the start.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: points in the world at the start [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z
@@ -1323,7 +1550,7 @@ class Forces:
         displacement less `offset`. In the plane turns are counted from the start; in space rotations must stay
         below half a turn, and a run that goes further reports it.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: points in the world at the start [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z
@@ -1418,10 +1645,11 @@ class Forces:
         area: Scalar | None = None,
         density: Scalar | None = None,
         coefficient: Scalar | None = None,
+        linear: Scalar | None = None,
         wind: Vectors | None = None,
     ) -> Force:
-        """Drag at a point of a body: −c |u| u with the velocity u of the point relative to the wind and c = ½ ·
-        density · cd · area, the same from every side.
+        """Drag at a point of a body: −c |u| u − linear · u with the velocity u of the point relative to the wind
+        and c = ½ · density · cd · area, the same from every side.
 
         body: the body it acts on
         at: the point in the world at the start [m]; default: the centre of mass
@@ -1430,6 +1658,8 @@ class Forces:
         area: area it refers to [m²]
         density: density of the medium (air at sea level) [kg/m³]; default: 1.225
         coefficient: instead of `cd`, `area` and `density`: c [kg/m]
+        linear: drag in proportion to the speed: 6π · viscosity · radius of a slow sphere (Stokes) [N s/m];
+            default: 0
         wind: velocity of the medium, a function of t [m/s]; default: none
         """
         given = {
@@ -1440,6 +1670,7 @@ class Forces:
             "area": area,
             "density": density,
             "coefficient": coefficient,
+            "linear": linear,
             "wind": wind,
         }
         return Force(self._model._element("force", name, "drag", given))
@@ -1459,7 +1690,7 @@ class Forces:
         """Gravity between two points, as a rule the centres of mass: constant · m₁ m₂/r² along the line between
         them. (The gravity of the earth's surface is `gravity` under [model].).
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: points in the world at the start [m]
         on: instead of `at`: the point on each body, in its own frame [m]
         axis: axis in the world at the start; with `on`, on each body; default: z
@@ -1568,6 +1799,10 @@ class Forces:
         normal: Vector | None = None,
         radius: Scalar | None = None,
         radii: Numbers | None = None,
+        curve: Vector | None = None,
+        range: Numbers | None = None,
+        points: Pairs | None = None,
+        closed: bool | None = None,
         stiffness: Scalar | None = None,
         exponent: Scalar | None = None,
         damping: Scalar | None = None,
@@ -1579,17 +1814,24 @@ class Forces:
     ) -> Force:
         """Contact of a sphere about a point of the second body with a plane through a point of the first
         (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a
-        disk with a line or a disk. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt),
-        and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less
-        than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting
-        body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
+        disk with a line, a disk or a `curve`, a cam: the first point is the origin of its frame, which has the
+        axes of the world at the start (with `on` those of the first body), and the disk touches from the side
+        that it starts on. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never
+        pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than
+        `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body
+        slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
 
-        between: two bodies, or `ground` and a body
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: points in the world at the start [m]; default: the centres of mass
         on: instead of `at`: the point on each body, in its own frame [m]
         normal: normal of the plane of the first body; default: two spheres
         radius: radius of the sphere [m]; default: that of the second body
         radii: radii of two spheres [m]; default: those of the bodies
+        curve: the curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points`
+        range: with `curve`: the first and the last `s` [any]
+        points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
+        closed: the curve ends where it begins; of points the first follows the last; default: false
         stiffness: stiffness [N/m^exponent]; default: `restitution`
         exponent: exponent of the depth: 3/2 after Hertz, 1 for a spring; default: 1.5
         damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
@@ -1610,6 +1852,10 @@ class Forces:
             "normal": normal,
             "radius": radius,
             "radii": radii,
+            "curve": curve,
+            "range": range,
+            "points": points,
+            "closed": closed,
             "stiffness": stiffness,
             "exponent": exponent,
             "damping": damping,
@@ -1620,6 +1866,128 @@ class Forces:
             "push_out": push_out,
         }
         return Force(self._model._element("force", name, "contact", given))
+
+    def tyre(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        normal: Vector | None = None,
+        axis: Points | None = None,
+        road: Scalar | None = None,
+        radius: Scalar | None = None,
+        stiffness: Scalar | None = None,
+        damping: Scalar | None = None,
+        friction: Scalar | None = None,
+        slip_stiffness: Numbers | None = None,
+        camber_stiffness: Scalar | None = None,
+        trail: Scalar | None = None,
+        file: Text | None = None,
+        relaxation: Numbers | None = None,
+        rolling_radius: Scalar | None = None,
+        rolling_resistance: Scalar | None = None,
+        velocity: Scalar | None = None,
+    ) -> Force:
+        """A tyre on the second body that rolls and slips on a road of the first: vertical spring and damper, which
+        never pull, forces along and across from slip, slip angle and camber, with relaxation lengths. The law
+        is a brush model (`friction`, `slip_stiffness`), or the magic formula with coefficients from a `file`.
+        The road is flat, or has the height `road` over x and y of its own frame. `axis` is the axle and points
+        to the left of the wheel, which rolls towards axis × normal (in the plane along the normal turned
+        clockwise). Touching and leaving are events.
+
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
+        at: points in the world at the start [m]; default: the centres of mass
+        on: instead of `at`: the point on each body, in its own frame [m]
+        normal: upward normal of the road's frame; default: z, in the plane y
+        axis: the axle, to the left (space); default: y
+        road: height of the road above its frame, an expression of `x`, `y`, parameters and tables [m];
+            default: 0
+        radius: unloaded radius [m]; default: that of the wheel
+        stiffness: vertical stiffness [N/m]; default: from the `file`
+        damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
+            s/rad]; default: 0
+        friction: brush model: coefficient of friction; default: from the `file`
+        slip_stiffness: brush model: force per slip and per tangent of the slip angle at small slip; one
+            number for both [N]; default: from the `file`
+        camber_stiffness: brush model: force per sine of the camber [N]; default: 0
+        trail: brush model: pneumatic trail at small slip [m]; default: 0
+        file: coefficients of the magic formula: a .tir file in the model's folder; default: the brush model
+        relaxation: relaxation lengths along and across; one number for both [m]; default: none, or from the
+            `file`
+        rolling_radius: effective rolling radius: speed over spin when rolling freely [m]; default: the loaded
+            radius
+        rolling_resistance: coefficient of rolling resistance: moment over load and radius; default: 0
+        velocity: below about this speed slip is measured against it: a standing tyre creeps [m/s]; default:
+            0.1
+        """
+        given = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "normal": normal,
+            "axis": axis,
+            "road": road,
+            "radius": radius,
+            "stiffness": stiffness,
+            "damping": damping,
+            "friction": friction,
+            "slip_stiffness": slip_stiffness,
+            "camber_stiffness": camber_stiffness,
+            "trail": trail,
+            "file": file,
+            "relaxation": relaxation,
+            "rolling_radius": rolling_radius,
+            "rolling_resistance": rolling_resistance,
+            "velocity": velocity,
+        }
+        return Force(self._model._element("force", name, "tyre", given))
+
+    def rope(
+        self,
+        name: str,
+        *,
+        bodies: Names,
+        stiffness: Scalar,
+        at: Points | None = None,
+        on: Points | None = None,
+        damping: Scalar | None = None,
+        length: Scalar | None = None,
+        radii: Numbers | None = None,
+        friction: Scalar | None = None,
+        velocity: Scalar | None = None,
+    ) -> Force:
+        """A massless elastic rope from a point of the first of `bodies` over points of the next ones to the last,
+        two to four in all: it pulls by stiffness · e · (1 + damping · de/dt) at the elongation e and never
+        pushes. In the plane the points between the ends may be the centres of pulleys (`radii`), which the rope
+        passes on the outer side of the bend that the drawing shows. With `friction` the rope slides over its
+        pulleys with Euler's and Eytelwein's ratio of tensions. Becoming slack or taut is an event.
+
+        bodies: the bodies in order; `ground` may be among them
+        stiffness: force per elongation of the whole rope [N/m]
+        at: a point for each body, in the world at the start [m]
+        on: instead of `at`: the points in the bodies' own frames [m]
+        damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
+            s/rad]; default: 0
+        length: unstretched length, with the arcs [m]; default: that at the start
+        radii: radii of the pulleys between the ends (plane) [m]; default: points
+        friction: coefficient of friction on the pulleys; default: 0
+        velocity: speed of sliding at which the exponent of friction reaches 76 % of its level [m/s]; default:
+            0.01
+        """
+        given = {
+            "bodies": bodies,
+            "at": at,
+            "on": on,
+            "stiffness": stiffness,
+            "damping": damping,
+            "length": length,
+            "radii": radii,
+            "friction": friction,
+            "velocity": velocity,
+        }
+        return Force(self._model._element("force", name, "rope", given))
 
     def joint_actuator(
         self,
@@ -1721,17 +2089,23 @@ class Runs:
         self,
         *,
         until: float | None = None,
-        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
-        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
-        formulation: Literal["index3", "ggl", "si2", "index1", "add"] | None = None,
+        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star", "dassl-cs", "dassl-cm", "dassl-ggl", "dassl-ggl-star"] | None = None,
+        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star", "dassl-cs", "dassl-cm", "dassl-ggl", "dassl-ggl-star"] | None = None,
+        formulation: Literal["index3", "ggl", "si2", "index1", "add", "baumgarte", "augmented", "park", "maggi-lu", "maggi-qr", "maggi-svd"] | None = None,
         iteration: Literal["auto", "full", "simplified", "cs", "cm"] | None = None,
         test: Literal["q", "q+v", "all"] | None = None,
         on: Literal["all", "independent"] | None = None,
         errors: Literal["auto", "step", "run"] | None = None,
+        control: Literal["own", "dassl"] | None = None,
         coordinates: Literal["cartesian", "relative"] | None = None,
         solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
         iterates: int | None = None,
         epsilon: float | None = None,
+        srm_tree: Literal["projected", "baumgarte", "drifting"] | None = None,
+        srm_start: Literal["zero", "exact"] | None = None,
+        baumgarte_alpha: float | None = None,
+        baumgarte_beta: float | None = None,
+        penalty: float | None = None,
         step: float | None = None,
         max_step: float | None = None,
         rtol: float | None = None,
@@ -1764,10 +2138,18 @@ class Runs:
         on: which coordinates the error test uses; default: all
         errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
             during the run; default: step
+        control: control of order, steps and matrices of bdf; default: own
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
-        iterates: iterates of sequential regularization, 1 to 8; default: 2
-        epsilon: ε of sequential regularization [s]; default: twice the limit of stability
+        iterates: iterates of sequential regularization, and of `augmented`, 1 to 8; default: 2
+        epsilon: ε of sequential regularization; of `park`, whose joints are springs with a period of 2π ε
+            [s]; default: twice the limit of stability; 1e-3 for `park`
+        srm_tree: what keeps the tree of sequential regularization on its constraints; default: projected
+        srm_start: multipliers that the iterates of sequential regularization begin with; default: zero
+        baumgarte_alpha: α of `baumgarte`, `augmented` and `srm_tree`: constraints obey g̈ + 2α ġ + β² g = 0
+            [1/s]; default: 10
+        baumgarte_beta: β of `baumgarte`, `augmented` and `srm_tree` [1/s]; default: baumgarte_alpha
+        penalty: penalty of `augmented`, as a multiple of the inertia that each constraint moves; default: 1e6
         step: fixed step size [s]; default: error control
         max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
@@ -1802,10 +2184,16 @@ class Runs:
             "test": test,
             "on": on,
             "errors": errors,
+            "control": control,
             "coordinates": coordinates,
             "solver": solver,
             "iterates": iterates,
             "epsilon": epsilon,
+            "srm_tree": srm_tree,
+            "srm_start": srm_start,
+            "baumgarte_alpha": baumgarte_alpha,
+            "baumgarte_beta": baumgarte_beta,
+            "penalty": penalty,
             "step": step,
             "max_step": max_step,
             "rtol": rtol,
@@ -1831,17 +2219,23 @@ class Runs:
         self,
         *,
         until: float | None = None,
-        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
-        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
-        formulation: Literal["index3", "ggl", "si2", "index1", "add"] | None = None,
+        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star", "dassl-cs", "dassl-cm", "dassl-ggl", "dassl-ggl-star"] | None = None,
+        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star", "dassl-cs", "dassl-cm", "dassl-ggl", "dassl-ggl-star"] | None = None,
+        formulation: Literal["index3", "ggl", "si2", "index1", "add", "baumgarte", "augmented", "park", "maggi-lu", "maggi-qr", "maggi-svd"] | None = None,
         iteration: Literal["auto", "full", "simplified", "cs", "cm"] | None = None,
         test: Literal["q", "q+v", "all"] | None = None,
         on: Literal["all", "independent"] | None = None,
         errors: Literal["auto", "step", "run"] | None = None,
+        control: Literal["own", "dassl"] | None = None,
         coordinates: Literal["cartesian", "relative"] | None = None,
         solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
         iterates: int | None = None,
         epsilon: float | None = None,
+        srm_tree: Literal["projected", "baumgarte", "drifting"] | None = None,
+        srm_start: Literal["zero", "exact"] | None = None,
+        baumgarte_alpha: float | None = None,
+        baumgarte_beta: float | None = None,
+        penalty: float | None = None,
         step: float | None = None,
         max_step: float | None = None,
         rtol: float | None = None,
@@ -1872,10 +2266,18 @@ class Runs:
         on: which coordinates the error test uses; default: all
         errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
             during the run; default: step
+        control: control of order, steps and matrices of bdf; default: own
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
-        iterates: iterates of sequential regularization, 1 to 8; default: 2
-        epsilon: ε of sequential regularization [s]; default: twice the limit of stability
+        iterates: iterates of sequential regularization, and of `augmented`, 1 to 8; default: 2
+        epsilon: ε of sequential regularization; of `park`, whose joints are springs with a period of 2π ε
+            [s]; default: twice the limit of stability; 1e-3 for `park`
+        srm_tree: what keeps the tree of sequential regularization on its constraints; default: projected
+        srm_start: multipliers that the iterates of sequential regularization begin with; default: zero
+        baumgarte_alpha: α of `baumgarte`, `augmented` and `srm_tree`: constraints obey g̈ + 2α ġ + β² g = 0
+            [1/s]; default: 10
+        baumgarte_beta: β of `baumgarte`, `augmented` and `srm_tree` [1/s]; default: baumgarte_alpha
+        penalty: penalty of `augmented`, as a multiple of the inertia that each constraint moves; default: 1e6
         step: fixed step size [s]; default: error control
         max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
@@ -1908,10 +2310,16 @@ class Runs:
             "test": test,
             "on": on,
             "errors": errors,
+            "control": control,
             "coordinates": coordinates,
             "solver": solver,
             "iterates": iterates,
             "epsilon": epsilon,
+            "srm_tree": srm_tree,
+            "srm_start": srm_start,
+            "baumgarte_alpha": baumgarte_alpha,
+            "baumgarte_beta": baumgarte_beta,
+            "penalty": penalty,
             "step": step,
             "max_step": max_step,
             "rtol": rtol,
@@ -1937,17 +2345,23 @@ class Runs:
         self,
         *,
         until: float | None = None,
-        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
-        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star"] | None = None,
-        formulation: Literal["index3", "ggl", "si2", "index1", "add"] | None = None,
+        preset: Literal["nstiff", "newmark", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star", "dassl-cs", "dassl-cm", "dassl-ggl", "dassl-ggl-star"] | None = None,
+        method: Literal["auto", "bdf", "gen-alpha", "hht", "newmark", "euler", "rk2", "rk4", "dopri5", "dop853", "nstiff", "hht-i3", "nstiff-si2", "hht-add", "hht-si2", "cs", "cm", "ggl", "ggl-star", "dassl-cs", "dassl-cm", "dassl-ggl", "dassl-ggl-star"] | None = None,
+        formulation: Literal["index3", "ggl", "si2", "index1", "add", "baumgarte", "augmented", "park", "maggi-lu", "maggi-qr", "maggi-svd"] | None = None,
         iteration: Literal["auto", "full", "simplified", "cs", "cm"] | None = None,
         test: Literal["q", "q+v", "all"] | None = None,
         on: Literal["all", "independent"] | None = None,
         errors: Literal["auto", "step", "run"] | None = None,
+        control: Literal["own", "dassl"] | None = None,
         coordinates: Literal["cartesian", "relative"] | None = None,
         solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
         iterates: int | None = None,
         epsilon: float | None = None,
+        srm_tree: Literal["projected", "baumgarte", "drifting"] | None = None,
+        srm_start: Literal["zero", "exact"] | None = None,
+        baumgarte_alpha: float | None = None,
+        baumgarte_beta: float | None = None,
+        penalty: float | None = None,
         step: float | None = None,
         max_step: float | None = None,
         rtol: float | None = None,
@@ -1978,10 +2392,18 @@ class Runs:
         on: which coordinates the error test uses; default: all
         errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
             during the run; default: step
+        control: control of order, steps and matrices of bdf; default: own
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
-        iterates: iterates of sequential regularization, 1 to 8; default: 2
-        epsilon: ε of sequential regularization [s]; default: twice the limit of stability
+        iterates: iterates of sequential regularization, and of `augmented`, 1 to 8; default: 2
+        epsilon: ε of sequential regularization; of `park`, whose joints are springs with a period of 2π ε
+            [s]; default: twice the limit of stability; 1e-3 for `park`
+        srm_tree: what keeps the tree of sequential regularization on its constraints; default: projected
+        srm_start: multipliers that the iterates of sequential regularization begin with; default: zero
+        baumgarte_alpha: α of `baumgarte`, `augmented` and `srm_tree`: constraints obey g̈ + 2α ġ + β² g = 0
+            [1/s]; default: 10
+        baumgarte_beta: β of `baumgarte`, `augmented` and `srm_tree` [1/s]; default: baumgarte_alpha
+        penalty: penalty of `augmented`, as a multiple of the inertia that each constraint moves; default: 1e6
         step: fixed step size [s]; default: error control
         max_step: longest step of methods with error control; keeps short pulses from being missed [s];
             default: none
@@ -2014,10 +2436,16 @@ class Runs:
             "test": test,
             "on": on,
             "errors": errors,
+            "control": control,
             "coordinates": coordinates,
             "solver": solver,
             "iterates": iterates,
             "epsilon": epsilon,
+            "srm_tree": srm_tree,
+            "srm_start": srm_start,
+            "baumgarte_alpha": baumgarte_alpha,
+            "baumgarte_beta": baumgarte_beta,
+            "penalty": penalty,
             "step": step,
             "max_step": max_step,
             "rtol": rtol,

@@ -235,6 +235,9 @@ impl Profile {
         }
         for _ in 0..CORRECTIONS {
             let (f, by) = slope(&self.at(s));
+            if f == 0.0 {
+                break;
+            }
             if f > 0.0 {
                 low = s
             } else {
@@ -319,6 +322,8 @@ fn crossing(all: &[(f64, Local)], closed: bool) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::expression::Scope;
+    use crate::file::parameters::Parameters;
 
     fn ring(n: usize) -> Profile {
         let point = |k: usize| std::f64::consts::TAU * k as f64 / n as f64;
@@ -359,5 +364,15 @@ mod tests {
         assert!(refuse(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], false).contains("the same point twice, at number 3"));
         let eight: Vec<[f64; 2]> = (0..40).map(|k| 0.157 * k as f64).map(|s| [s.sin(), (2.0 * s).sin()]).collect();
         assert!(refuse(&eight, true).contains("crosses itself"));
+        let by = |last: f64, closed| {
+            let parse = |text: &str| {
+                let scope = Scope { parameters: &Parameters::default(), variables: &["s"], inputs: &[] };
+                Expression::parse(text, scope).unwrap()
+            };
+            let course = Course::Expressions(["cos(s)", "sin(s)", "0"].map(parse));
+            Profile { course, range: [0.0, last], closed, samples: Vec::new() }.checked()
+        };
+        assert_eq!(by(6.0, true).unwrap_err(), "is not closed: its ends are 2.822e-1 m apart");
+        assert!(by(6.0, false).is_ok() && by(std::f64::consts::TAU, true).is_ok());
     }
 }

@@ -3,7 +3,8 @@
 use crate::bodies::{Body, Coordinates, each};
 use crate::file::Expression;
 use crate::file::expression::Bends;
-use crate::fmu::FmuEntry;
+use crate::fmu::wire::Setting;
+use crate::fmu::{Archive, Description};
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::{Joint, Motion};
@@ -14,7 +15,7 @@ use bellcrank_math::{Mat3, Quat, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bodies, joints and forces, with the user's names.
+/// Bodies, joints and forces, with the user's names. Its thirteen fields are the sections of a model file.
 #[derive(Clone, Default)]
 pub struct Model {
     /// Its name.
@@ -332,6 +333,29 @@ pub struct Output {
     pub unit: &'static str,
     /// What it means; may be empty.
     pub doc: String,
+}
+
+/// An FMU as an element of a model: it is given values of expressions and gives values of inputs, at equal distances in time.
+#[derive(Clone)]
+pub struct FmuEntry {
+    /// The user's name.
+    pub name: String,
+    /// Its file.
+    pub archive: Arc<Archive>,
+    /// What the file says of it.
+    pub description: Arc<Description>,
+    /// The communication step, in s.
+    pub step: f64,
+    /// What it is given, by the numbers of its variables.
+    pub inputs: Vec<(usize, Output)>,
+    /// What it gives: the number of its variable, and that of the input of the model that has its value.
+    pub outputs: Vec<(usize, usize)>,
+    /// Values that are set before it starts, by the numbers of its variables.
+    pub set: Vec<(usize, Setting)>,
+    /// How long an answer may take, in s.
+    pub patience: f64,
+    /// How much memory it may take beyond that of its process, in bytes.
+    pub memory: u64,
 }
 
 /// What a signal u(t) passes through before it is recorded.

@@ -4,8 +4,8 @@
 //! it (it crashes, hangs, eats memory, prints), the run goes on to say so. The folder that the FMU was unpacked into is removed
 //! with the guest; if this program is ended by force, the other process removes it.
 
-use bellcrank_model::fmu::FmuEntry;
 use bellcrank_model::fmu::wire::{Handle, Start};
+use bellcrank_model::model::FmuEntry;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;

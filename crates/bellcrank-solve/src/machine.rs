@@ -65,7 +65,7 @@ impl Machine {
     }
 
     /// The FMUs that run beside it.
-    pub fn fmus(&self) -> &[bellcrank_model::fmu::FmuEntry] {
+    pub fn fmus(&self) -> &[bellcrank_model::model::FmuEntry] {
         match self {
             Machine::Model(system) => &system.model.fmus,
             Machine::Equations { .. } => &[],

@@ -9,9 +9,6 @@ pub mod wire;
 pub use archive::Archive;
 pub use description::{Causality, Description, Type, Variable};
 
-use crate::model::Output;
-use std::sync::Arc;
-
 /// A version of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Version {
@@ -31,27 +28,4 @@ pub fn platform(version: Version) -> String {
         (Version::Two, _, "darwin") => "darwin64".into(),
         _ => format!("{architecture}-{system}"),
     }
-}
-
-/// An FMU as an element of a model: it is given values of expressions and gives values of inputs, at equal distances in time.
-#[derive(Clone)]
-pub struct FmuEntry {
-    /// The user's name.
-    pub name: String,
-    /// Its file.
-    pub archive: Arc<Archive>,
-    /// What the file says of it.
-    pub description: Arc<Description>,
-    /// The communication step, in s.
-    pub step: f64,
-    /// What it is given, by the numbers of its variables.
-    pub inputs: Vec<(usize, Output)>,
-    /// What it gives: the number of its variable, and that of the input of the model that has its value.
-    pub outputs: Vec<(usize, usize)>,
-    /// Values that are set before it starts, by the numbers of its variables.
-    pub set: Vec<(usize, wire::Setting)>,
-    /// How long an answer may take, in s.
-    pub patience: f64,
-    /// How much memory it may take beyond that of its process, in bytes.
-    pub memory: u64,
 }

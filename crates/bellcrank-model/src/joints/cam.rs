@@ -55,8 +55,9 @@ fn make(values: &Values, place: &Placement) -> Result<Box<dyn Joint>, Diagnostic
     let follower = match (values.optional_number("radius"), values.optional_vector("face")) {
         (Some(radius), _) => Follower::Roller { side: roller(values, &curve, &place.frames, radius)?, radius },
         (None, Some(face)) => {
+            let normal = if values.has("on") { face } else { place.frames[1].r.transpose_times(place.axes * face) };
             check_face(values, &curve, place)?;
-            Follower::Face { normal: face } // the second frame has the axes that it is given in
+            Follower::Face { normal }
         }
         (None, None) => {
             let help = "add `radius = …` for a roller, or `face = […]` for a flat face; a point has the joint `point-on-curve`";

@@ -5,8 +5,8 @@ use super::input::lasting;
 use crate::channel::Pattern;
 use crate::file::*;
 use crate::fmu::wire::Setting;
-use crate::fmu::{Archive, Causality, Description, FmuEntry, Type};
-use crate::model::{Filter, Input, Output};
+use crate::fmu::{Archive, Causality, Description, Type};
+use crate::model::{Filter, FmuEntry, Input, Output};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -419,15 +419,7 @@ impl<'a> MjcfReader<'a> {
             rest: angle(with.number_or("springref", 0.0)?) - zero,
             armature: with.number_or("armature", 0.0)?,
         };
-        if with.some::<2>("springdamper")?.is_some_and(|s| s.iter().all(|x| *x > 0.0)) {
-            let why = "its stiffness and damping follow from what MuJoCo makes of all inertias: give numbers";
-            self.robot.told.leave("`springdamper`", why, name.clone());
-        }
-        for key in ["damping", "stiffness"] {
-            if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {
-                self.robot.told.leave("nonlinear damping or stiffness", "its first coefficient is kept", name.clone());
-            }
-        }
+        self.tell_springs(&with, &name)?;
         if kind == JointKind::Free && !free {
             for (what, x) in [("damping", along.damping), ("friction", along.friction), ("armature", along.armature)] {
                 if x != 0.0 {
@@ -457,6 +449,20 @@ impl<'a> MjcfReader<'a> {
             closes: false,
             along,
         });
+        Ok(())
+    }
+
+    /// What is left out of the springs and dampers of a joint.
+    fn tell_springs(&mut self, with: &With, name: &str) -> Result<(), Diagnostic> {
+        if with.some::<2>("springdamper")?.is_some_and(|s| s.iter().all(|x| *x > 0.0)) {
+            let why = "its stiffness and damping follow from what MuJoCo makes of all inertias: give numbers";
+            self.robot.told.leave("`springdamper`", why, name);
+        }
+        for key in ["damping", "stiffness"] {
+            if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {
+                self.robot.told.leave("nonlinear damping or stiffness", "its first coefficient is kept", name);
+            }
+        }
         Ok(())
     }
 

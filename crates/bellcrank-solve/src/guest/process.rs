@@ -1,8 +1,8 @@
 //! The process of an FMU at the other end of a socket.
 
 use super::{Folder, host, unpacked};
-use bellcrank_model::fmu::FmuEntry;
 use bellcrank_model::fmu::wire::{self, Reply, Request};
+use bellcrank_model::model::FmuEntry;
 use std::io::{self, ErrorKind, Read};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;

@@ -12,7 +12,7 @@ use crate::engines::StepError;
 use crate::guest::Guest;
 use crate::record::{Recorder, Silent};
 use bellcrank_math::tape::Tape;
-use bellcrank_model::fmu::FmuEntry;
+use bellcrank_model::model::FmuEntry;
 use bellcrank_model::{Place, Subject};
 use serde::{Deserialize, Serialize};
 

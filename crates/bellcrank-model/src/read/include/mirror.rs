@@ -241,7 +241,7 @@ impl Mirror<'_> {
         let each =
             |node: &mut Node, keys: &[&str]| keys.iter().try_for_each(|key| value(node, key).map_or(Ok(()), negate));
         match kind {
-            "spring-damper" | "attraction" | "joint-friction" => Ok(()),
+            "spring-damper" | "attraction" | "joint-friction" | "rope" => Ok(()),
             "torsional-spring-damper" if self.plane => {
                 each(node, &["angle"])?;
                 value(node, "curve").map_or(Ok(()), odd)

@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             Ends::Several => self.several_ends(&values)?,
             Ends::Wheel if free => {
                 let bodies = self.two_bodies(&values)?;
-                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
+                let place = |body: Option<usize>| self.world(&self.middle_end(body));
                 let axes = |k: usize| self.axes_here() * self.road_or_wheel(&values, k);
                 [0, 1].map(|k| self.attach_world(bodies[k], place(bodies[k]), axes(k))).to_vec()
             }

@@ -71,7 +71,7 @@ impl Names<'_> {
         use FieldKind::*;
         match (field.kind, field.name) {
             (Flag | Word(_), _) | (_, "type" | "coordinate" | "coordinates") => {}
-            (Text, "file") => self.each_text(node, &|text| self.path(text)),
+            (Text, "file") | (File(_), _) => self.each_text(node, &|text| self.path(text)),
             (Text, _) => {}
             (Any, "ports") => self.values_of(node, &|node| self.each_text(node, &|text| self.name(text))),
             // patterns of the outputs of an FMU

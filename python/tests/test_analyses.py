@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bellcrank as bc
 import numpy as np
 import pytest
@@ -42,6 +44,27 @@ def upright() -> bc.Model:
     pin = m.joint.revolute("pin", between=("ground", "b"), at=(0, 0))
     m.force.joint_actuator("motor", joint=pin, effort=torque)
     return m
+
+
+def test_outputs_of_a_model_are_linearized_with_their_filters(tmp_path: Path) -> None:
+    path = tmp_path / "upright.toml"
+    path.write_text("""
+        model = { plane = "xy", gravity = [0, -9.81] }
+        input.torque = {}
+        body.b = { rod = { from = [0, 0], to = [0, 1], mass = 2 } }
+        joint.pin = { type = "revolute", between = ["ground", "b"], at = [0, 0] }
+        force.motor = { type = "joint-actuator", joint = "pin", effort = "torque" }
+        output.tip = { value = "-cos(pin.angle)", unit = "m" }
+        output.slow = { value = "pin.angle", lag = 0.2 }
+    """)
+    a, b, c, d = bc.load(path).linearize(outputs=["tip", "slow"], at="start")
+    assert a.shape == (3, 3), "a lag is a state"
+    s = 1 + 3j
+    g = c @ np.linalg.solve(s * np.eye(3) - a, b) + d
+    want = 1 / (2 / 3 * s**2 - 9.81)
+    assert g[:, 0] == pytest.approx([want, want / (1 + 0.2 * s)])
+    with pytest.raises(bc.ChannelError, match="did you mean `slow`"):
+        bc.load(path).linearize(outputs=["slwo"], at="start")
 
 
 def test_a_linear_model_is_that_of_the_pendulum() -> None:

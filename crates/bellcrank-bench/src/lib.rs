@@ -1,14 +1,15 @@
 //! How fast, and how accurate at that speed: large and small machines, beside the programs that others would use.
 //!
-//! One thread, output at the end only, the building of models left out, seconds of the processor; ours and the peers'
-//! in one run on one machine, because figures of different days do not compare.
+//! One thread, output at the end only, the building of models left out, seconds of the processor: the median of several
+//! measurements, with their spread; ours and the peers' in one run on one machine, because figures of different days do not
+//! compare.
 
 pub mod peers;
 
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::read::read_text;
 use bellcrank_model::{Dynamics, Point, System};
-use bellcrank_reproduce::clock::processor;
+use bellcrank_reproduce::clock::{Timing, processor};
 use bellcrank_reproduce::coordinate_splitting::bushings::{STIFF, STIFF_END};
 use bellcrank_reproduce::machines;
 use bellcrank_reproduce::problems;
@@ -34,7 +35,7 @@ struct Measurement {
     /// Bodies and steps that the time is shared by.
     bodies: usize,
     steps: usize,
-    seconds: f64,
+    time: Timing,
     error: f64,
     note: String,
 }
@@ -104,39 +105,50 @@ fn run(system: &Arc<System>, options: &Options) -> Option<Summary> {
     (summary.status == Status::Finished).then_some(summary)
 }
 
-/// The system tells the processor's time at its ticks only: what is shorter than this is done several times.
-const TICKS: f64 = 0.05;
+/// Runs that are shorter than this are measured in batches.
+const BATCH: f64 = 0.02;
 
 /// What takes longer is run once.
 const LONG: f64 = 5.0;
 
-/// Seconds of the processor, the best of some runs, and how they go.
-fn best(system: &Arc<System>, options: &Options) -> Option<(f64, Summary)> {
-    let mut first = simulation(system, options)?;
+/// Batches whose median counts.
+const BATCHES: usize = 7;
+
+/// Seconds of the processor for a run, and how it goes.
+fn timed(system: &Arc<System>, options: &Options) -> Option<(Timing, Summary)> {
     let clock = Instant::now();
+    let mut first = simulation(system, options)?;
     let before = processor(clock);
     let summary = first.run(&mut Silent);
-    let mut seconds = 1e-9 * (processor(clock) - before);
+    let seconds = 1e-9 * (processor(clock) - before);
     if summary.status != Status::Finished {
         return None;
     }
     drop(first);
-    let mut spent = seconds;
-    if spent < LONG {
-        let batch = (TICKS / clock.elapsed().as_secs_f64()).ceil().max(1.0) as usize;
-        (seconds, spent) = (f64::INFINITY, 0.0);
-        while spent < 4.0 * TICKS {
-            let mut ready = (0..batch).map(|_| simulation(system, options)).collect::<Option<Vec<_>>>()?;
-            let before = processor(clock);
-            ready.iter_mut().for_each(|s| {
-                s.run(&mut Silent);
-            });
-            let taken = 1e-9 * (processor(clock) - before);
-            spent += taken.max(0.1 * TICKS);
-            seconds = seconds.min(taken / batch as f64);
-        }
+    if seconds >= LONG {
+        return Some((Timing::of(vec![seconds]), summary));
     }
-    Some((seconds, summary))
+    let batch = (BATCH / seconds).ceil().max(1.0) as usize;
+    let mut measured = Vec::with_capacity(BATCHES);
+    for _ in 0..BATCHES {
+        let mut ready = (0..batch).map(|_| simulation(system, options)).collect::<Option<Vec<_>>>()?;
+        let before = processor(clock);
+        ready.iter_mut().for_each(|s| {
+            s.run(&mut Silent);
+        });
+        measured.push(1e-9 * (processor(clock) - before) / batch as f64);
+    }
+    Some((Timing::of(measured), summary))
+}
+
+/// What a peer answers, with the median of as many runs.
+fn asked(peers: &Peers, name: &str, problem: &serde_json::Value) -> Result<(Timing, Vec<f64>), String> {
+    let first = peers.ask(name, problem)?;
+    let mut measured = vec![first.seconds];
+    while first.seconds < LONG && measured.len() < BATCHES {
+        measured.push(peers.ask(name, problem)?.seconds);
+    }
+    Ok((Timing::of(measured), first.values))
 }
 
 fn watched(summary: &Summary, watch: &[String]) -> Vec<f64> {
@@ -171,17 +183,17 @@ fn in_fixed_steps(m: &BenchMachine, peers: &Peers, tell: &mut dyn FnMut(&str)) -
     let before = resident();
     let system = compiled(&m.text, &[]);
     let bodies = system.model.bodies.len();
-    let row = |program: &str, seconds, error, note: String| Measurement {
+    let row = |program: &str, time, error, note: String| Measurement {
         program: program.into(),
         size: m.size,
         bodies,
         steps: m.steps,
-        seconds,
+        time,
         error,
         note,
     };
-    let Some((seconds, summary)) = best(&system, &in_steps(m.until, m.steps)) else {
-        return vec![row("Bellcrank", f64::NAN, f64::NAN, "failed".into())];
+    let Some((time, summary)) = timed(&system, &in_steps(m.until, m.steps)) else {
+        return vec![row("Bellcrank", Timing::NONE, f64::NAN, "failed".into())];
     };
     let bytes = (resident() - before) / bodies as f64;
     let ours = watched(&summary, &m.watch);
@@ -202,12 +214,12 @@ fn in_fixed_steps(m: &BenchMachine, peers: &Peers, tell: &mut dyn FnMut(&str)) -
     if bodies >= 10_000 && bytes > 1e3 {
         note += &format!(", {:.1} kB a body with the model", 1e-3 * bytes);
     }
-    let mut out = vec![row("Bellcrank", seconds, distance(&ours, &reference), note)];
+    let mut out = vec![row("Bellcrank", time, distance(&ours, &reference), note)];
     for peer in m.peers.iter().filter(|p| peers.has(p)) {
         let problem = peers::problem(m.kind, &m.text, &m.watch, m.until, m.steps, 1);
-        out.push(match peers.ask(peer, &problem) {
-            Ok(a) => row(peer, a.seconds, distance(&a.values, &reference), String::new()),
-            Err(why) => row(peer, f64::NAN, f64::NAN, why),
+        out.push(match asked(peers, peer, &problem) {
+            Ok((time, values)) => row(peer, time, distance(&values, &reference), String::new()),
+            Err(why) => row(peer, Timing::NONE, f64::NAN, why),
         });
     }
     out
@@ -268,8 +280,8 @@ fn chains(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measure
         }
         let mut w = chain.workspace();
         let times = (1_000_000 / n).max(4);
-        let (clock, mut seconds) = (Instant::now(), f64::INFINITY);
-        for _ in 0..10 {
+        let (clock, mut measured) = (Instant::now(), Vec::new());
+        for _ in 0..BATCHES {
             let before = processor(clock);
             for _ in 0..times {
                 w.invalidate();
@@ -278,9 +290,9 @@ fn chains(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measure
                     p.vdot[0] = f64::NAN;
                 }
             }
-            seconds = seconds.min(1e-9 * (processor(clock) - before) / times as f64);
+            measured.push(1e-9 * (processor(clock) - before) / times as f64);
         }
-        let mut rows = vec![("Bellcrank", seconds, vec![p.vdot[0]], String::new())];
+        let mut rows = vec![("Bellcrank", Timing::of(measured), vec![p.vdot[0]], String::new())];
         let peer: &[&str] = match n {
             0..=100 => &["Pinocchio", "MuJoCo"],
             101..=1000 => &["MuJoCo"],
@@ -288,18 +300,18 @@ fn chains(quick: bool, peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measure
         };
         for name in peer.iter().filter(|name| peers.has(name)) {
             let times = if n < 1000 { 100_000 / n } else { 3 };
-            rows.push(match peers.ask(name, &peers::problem("chain", &text, &[], 0.0, 0, times)) {
-                Ok(a) => (name, a.seconds, a.values, String::new()),
-                Err(why) => (name, f64::NAN, vec![], why),
+            rows.push(match asked(peers, name, &peers::problem("chain", &text, &[], 0.0, 0, times)) {
+                Ok((time, values)) => (name, time, values, String::new()),
+                Err(why) => (name, Timing::NONE, vec![], why),
             });
         }
         let reference = inverse_check(&chain, &mut p);
-        out.extend(rows.into_iter().map(|(program, seconds, values, note)| Measurement {
+        out.extend(rows.into_iter().map(|(program, time, values, note)| Measurement {
             program: program.into(),
             size: n as f64,
             bodies: n,
             steps: 1,
-            seconds,
+            time,
             error: if program == "Bellcrank" { reference } else { distance(&values, &p.vdot[..1]) },
             note,
         }));
@@ -333,12 +345,12 @@ fn small(
     let watch: Vec<String> = system.model.bodies.iter().map(|b| format!("{}.angle", b.name)).collect();
     let with = |method, rtol| Options { method, rtol, until, ..Options::default() };
     let reference = run(&system, &with(MethodName::Dop853, 1e-12)).map(|s| watched(&s, &watch)).unwrap_or_default();
-    let row = |program: &str, seconds, error, steps, note: String| Measurement {
+    let row = |program: &str, time, error, steps, note: String| Measurement {
         program: program.into(),
         size: bodies as f64,
         bodies,
         steps,
-        seconds,
+        time,
         error,
         note,
     };
@@ -347,21 +359,21 @@ fn small(
         let mut fastest: Option<Measurement> = None;
         for rtol in (8..=20).map(|k| 10f64.powf(-0.5 * k as f64)) {
             let options = with(method, rtol);
-            let Some((seconds, summary)) = best(&system, &options) else { continue };
+            let Some((time, summary)) = timed(&system, &options) else { continue };
             let error = distance(&watched(&summary, &watch), &reference);
-            if error <= 1e-6 && fastest.as_ref().is_none_or(|f| seconds < f.seconds) {
+            if error <= 1e-6 && fastest.as_ref().is_none_or(|f| time.seconds < f.time.seconds) {
                 let note = format!("{} at rtol {rtol:.0e}", method.name());
-                fastest = Some(row("Bellcrank", seconds, error, summary.statistics.steps, note));
+                fastest = Some(row("Bellcrank", time, error, summary.statistics.steps, note));
             }
         }
         out.extend(fastest);
     }
-    out.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    out.sort_by(|a, b| a.time.seconds.total_cmp(&b.time.seconds));
     if peers.has("Exudyn") {
         let problem = peers::problem(kind, text, &watch, until, steps, 1);
-        out.push(match peers.ask("Exudyn", &problem) {
-            Ok(a) => row("Exudyn", a.seconds, distance(&a.values, &reference), steps, String::new()),
-            Err(why) => row("Exudyn", f64::NAN, f64::NAN, steps, why),
+        out.push(match asked(peers, "Exudyn", &problem) {
+            Ok((time, values)) => row("Exudyn", time, distance(&values, &reference), steps, String::new()),
+            Err(why) => row("Exudyn", Timing::NONE, f64::NAN, steps, why),
         });
     }
     out
@@ -380,31 +392,31 @@ fn bushings(peers: &Peers, tell: &mut dyn FnMut(&str)) -> Vec<Measurement> {
     });
     let mut out = Vec::new();
     for &(k, x, y) in &STIFF_END {
-        let row = |program: &str, steps, seconds, error, note: String| Measurement {
+        let row = |program: &str, steps, time, error, note: String| Measurement {
             program: program.into(),
             size: k,
             bodies: 2,
             steps,
-            seconds,
+            time,
             error,
             note,
         };
         let system = compiled(STIFF, &[format!("parameter.k={k:e}")]);
         let fixed = in_steps(1.0, BUSHING_STEPS);
         for (program, options) in [("Bellcrank", &options), ("Bellcrank, fixed steps", &fixed)] {
-            let Some((seconds, summary)) = best(&system, options) else { continue };
+            let Some((time, summary)) = timed(&system, options) else { continue };
             let (steps, error) = (summary.statistics.steps, distance(&watched(&summary, &watch), &[x, y]));
-            out.push(row(program, steps, seconds, error, format!("{steps} steps")));
+            out.push(row(program, steps, time, error, format!("{steps} steps")));
         }
         if peers.has("Exudyn") {
             let text = STIFF.replace("k = 1e5", &format!("k = {k:e}"));
             let problem = peers::problem("stiff-bushing", &text, &watch, 1.0, BUSHING_STEPS, 1);
-            out.push(match peers.ask("Exudyn", &problem) {
-                Ok(a) => {
+            out.push(match asked(peers, "Exudyn", &problem) {
+                Ok((time, values)) => {
                     let note = format!("{BUSHING_STEPS} steps");
-                    row("Exudyn, fixed steps", BUSHING_STEPS, a.seconds, distance(&a.values, &[x, y]), note)
+                    row("Exudyn, fixed steps", BUSHING_STEPS, time, distance(&values, &[x, y]), note)
                 }
-                Err(why) => row("Exudyn, fixed steps", BUSHING_STEPS, f64::NAN, f64::NAN, why),
+                Err(why) => row("Exudyn, fixed steps", BUSHING_STEPS, Timing::NONE, f64::NAN, why),
             });
         }
     }
@@ -426,21 +438,25 @@ fn words(problem: &str) -> [&'static str; 3] {
 
 fn show(report: &mut Report, problem: &'static str, rows: &[Measurement]) {
     let [title, size, error] = words(problem);
-    let header = [size, "program", "time", "per step", "per body and step", "error", "ratio", "note"];
+    let header = [size, "program", "time", "spread", "per step", "per body and step", "error", "ratio", "note"];
     let mut table = Table {
         title: title.into(),
-        note: format!("Seconds of one processor; error: {error}; ratio: time over ours at the same size."),
+        note: format!(
+            "Seconds of one processor, the median of {BATCHES} batches, with their spread; error: {error}; ratio: time over ours at the same size."
+        ),
         header: header.map(String::from).to_vec(),
         rows: Vec::new(),
     };
     for r in rows {
-        let ours = rows.iter().filter(|o| o.size == r.size && o.program.starts_with("Bellcrank")).map(|o| o.seconds);
-        let ratio = r.seconds / ours.fold(f64::INFINITY, f64::min);
-        let step = r.seconds / r.steps as f64;
+        let ours =
+            rows.iter().filter(|o| o.size == r.size && o.program.starts_with("Bellcrank")).map(|o| o.time.seconds);
+        let ratio = r.time.seconds / ours.fold(f64::INFINITY, f64::min);
+        let step = r.time.seconds / r.steps as f64;
         table.rows.push(vec![
             if r.size >= 1e5 { format!("{:.0e}", r.size) } else { format!("{}", r.size) },
             r.program.clone(),
-            duration(r.seconds),
+            duration(r.time.seconds),
+            if r.time.spread.is_finite() { format!("{:.0} %", 100.0 * r.time.spread) } else { "–".into() },
             duration(step),
             duration(step / r.bodies as f64),
             format!("{:.1e}", r.error),
@@ -451,13 +467,13 @@ fn show(report: &mut Report, problem: &'static str, rows: &[Measurement]) {
     report.tables.push(table);
     let mut curves: Vec<Curve> = Vec::new();
     let sizes = rows.iter().any(|r| r.size != rows[0].size);
-    for r in rows.iter().filter(|r| r.seconds.is_finite()) {
-        let per_body = 1e6 * r.seconds / (r.steps * r.bodies) as f64;
+    for r in rows.iter().filter(|r| r.time.seconds.is_finite()) {
+        let per_body = 1e6 * r.time.seconds / (r.steps * r.bodies) as f64;
         // of one size: time over error
         let point = match (sizes, problem) {
-            (true, "stiff-bushing") => (r.size, 1e3 * r.seconds),
+            (true, "stiff-bushing") => (r.size, 1e3 * r.time.seconds),
             (true, _) => (r.size, per_body),
-            (false, _) => (r.error, 1e3 * r.seconds),
+            (false, _) => (r.error, 1e3 * r.time.seconds),
         };
         let name = if sizes || r.note.is_empty() { r.program.clone() } else { format!("{} ({})", r.program, r.note) };
         match curves.iter_mut().find(|c| c.name == name) {

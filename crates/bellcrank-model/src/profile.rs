@@ -143,7 +143,7 @@ impl Profile {
     fn checked(mut self) -> Result<Profile, String> {
         let [first, last] = self.range;
         let place = |k: usize| first + (last - first) * k as f64 / SAMPLES as f64;
-        let all: Vec<(f64, Local)> = (0..=SAMPLES).map(|k| (place(k), self.at(place(k)))).collect();
+        let all: Vec<(f64, Local)> = (0..=SAMPLES).map(|k| (place(k), self.evaluate(place(k)))).collect();
         let finite = |l: &Local| [l.at, l.slope, l.bend].iter().all(|v| v.0.iter().all(|x| x.is_finite()));
         if let Some((s, _)) = all.iter().find(|(_, l)| !finite(l)) {
             return Err(format!("is not a finite number, or has no finite curvature, at s = {s:.6}"));
@@ -175,17 +175,25 @@ impl Profile {
     /// c, c′ and c″ at s, over any number of turns; an open curve runs on along its tangent.
     pub fn at(&self, s: f64) -> Local {
         let [first, last] = self.range;
-        let inside = if self.closed { first + (s - first).rem_euclid(last - first) } else { s.clamp(first, last) };
-        let jets = match &self.course {
-            Course::Expressions(f) => [0, 1, 2].map(|i| f[i].jet(inside)),
-            Course::Splines([x, y]) => [x.jet(inside), y.jet(inside), Default::default()],
-        };
-        let slope = Vec3(jets.map(|j| j.rate));
-        let at = Vec3(jets.map(|j| j.value));
-        if inside == s || self.closed {
-            return Local { at, slope, bend: Vec3(jets.map(|j| j.second)) };
+        if self.closed {
+            return self.evaluate(first + (s - first).rem_euclid(last - first));
         }
-        Local { at: at + slope * (s - inside), slope, bend: Vec3::ZERO }
+        let inside = s.clamp(first, last);
+        let local = self.evaluate(inside);
+        match inside == s {
+            true => local,
+            false => Local { at: local.at + local.slope * (s - inside), bend: Vec3::ZERO, ..local },
+        }
+    }
+
+    /// c, c′ and c″ within the range.
+    fn evaluate(&self, s: f64) -> Local {
+        let jets = match &self.course {
+            Course::Expressions(f) => [0, 1, 2].map(|i| f[i].jet(s)),
+            Course::Splines([x, y]) => [x.jet(s), y.jet(s), Default::default()],
+        };
+        let [at, slope, bend] = [jets.map(|j| j.value), jets.map(|j| j.rate), jets.map(|j| j.second)].map(Vec3);
+        Local { at, slope, bend }
     }
 
     /// c‴, by differences of c″: it counts only beside the curve.
@@ -227,13 +235,17 @@ impl Profile {
         }
         for _ in 0..CORRECTIONS {
             let (f, by) = slope(&self.at(s));
+            if f == 0.0 {
+                break;
+            }
             if f > 0.0 {
                 low = s
             } else {
                 high = s
             }
             let mut next = s - f / by;
-            if !(next > low && next < high) || by >= 0.0 {
+            let inside = next > low && next < high;
+            if !inside || by >= 0.0 {
                 next = if low.is_finite() && high.is_finite() { 0.5 * (low + high) } else { s + f.signum() * width };
             }
             let step = (next - s).abs();
@@ -310,6 +322,8 @@ fn crossing(all: &[(f64, Local)], closed: bool) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::expression::Scope;
+    use crate::file::parameters::Parameters;
 
     fn ring(n: usize) -> Profile {
         let point = |k: usize| std::f64::consts::TAU * k as f64 / n as f64;
@@ -350,5 +364,15 @@ mod tests {
         assert!(refuse(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], false).contains("the same point twice, at number 3"));
         let eight: Vec<[f64; 2]> = (0..40).map(|k| 0.157 * k as f64).map(|s| [s.sin(), (2.0 * s).sin()]).collect();
         assert!(refuse(&eight, true).contains("crosses itself"));
+        let by = |last: f64, closed| {
+            let parse = |text: &str| {
+                let scope = Scope { parameters: &Parameters::default(), variables: &["s"], inputs: &[] };
+                Expression::parse(text, scope).unwrap()
+            };
+            let course = Course::Expressions(["cos(s)", "sin(s)", "0"].map(parse));
+            Profile { course, range: [0.0, last], closed, samples: Vec::new() }.checked()
+        };
+        assert_eq!(by(6.0, true).unwrap_err(), "is not closed: its ends are 2.822e-1 m apart");
+        assert!(by(6.0, false).is_ok() && by(std::f64::consts::TAU, true).is_ok());
     }
 }

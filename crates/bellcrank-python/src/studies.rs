@@ -39,6 +39,10 @@ impl Models for Swept {
         self.template.with(&self.all(overrides)).map(|_| ())
     }
 
+    fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
+        self.template.number(&self.all(overrides), path)
+    }
+
     fn digest(&self) -> Result<u128, Report> {
         let read = self.template.read(&self.overrides)?;
         let folder = Path::new(self.template.path()).parent().unwrap_or(Path::new(""));

@@ -42,7 +42,7 @@ struct Row {
     end: f64,
 }
 
-/// The rows, with the methods of the table in `book/src/large-models.md`.
+/// The rows of the table in `book/src/large-models.md`.
 fn rows() -> Vec<Row> {
     use MethodName::{Bdf, Dop853, Dopri5, GeneralizedAlpha};
     let row = |name, model, method, formulation, step, rtol, end| Row {

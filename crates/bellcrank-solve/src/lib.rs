@@ -23,6 +23,7 @@ pub mod proof;
 pub mod record;
 mod redundancy;
 pub mod run;
+pub mod sensitivity;
 pub mod start;
 pub mod stencil;
 pub mod step;

@@ -2,6 +2,7 @@
 
 use crate::formulation::Formulation;
 use bellcrank_math::linear::blocks::Class;
+use bellcrank_model::dynamics::Layout;
 use bellcrank_model::{Dynamics, Unknown};
 use std::ops::Range;
 
@@ -65,6 +66,20 @@ impl Unknowns {
     /// The part of a step's vector that belongs to an unknown.
     pub fn range(&self, unknown: Unknown) -> Range<usize> {
         self.ranges[Self::place(unknown)].clone()
+    }
+
+    /// Where the multipliers of constraint rows stand, λ first and then μ: what is left out with these rows.
+    pub(crate) fn multipliers_of(&self, layout: &Layout, rows: &[usize]) -> Vec<usize> {
+        let first = |unknown| Some(self.range(unknown)).filter(|r| !r.is_empty()).map(|r| r.start);
+        let mut out: Vec<usize> = first(Unknown::Lambda).map_or(Vec::new(), |at| rows.iter().map(|r| at + r).collect());
+        if let Some(at) = first(Unknown::Mu) {
+            for row in rows {
+                let block = layout.constraints.partition_point(|r| r.end <= *row);
+                let (row, rates) = (row - layout.constraints[block].start, &layout.rates[block]);
+                out.extend((row < rates.len()).then_some(at + rates.start + row));
+            }
+        }
+        out
     }
 
     /// The block of the pattern that a block of the layout is, if it has unknowns.

@@ -902,14 +902,14 @@ fn the_transfer_of_an_output_is_what_its_expression_and_its_filter_make_of_its_c
 fn several_filtered_outputs_together_are_those_of_each_alone() {
     let text = upright_with(
         r#"
-        output.a = { value = "pin.angle", lag = 0.2 }
-        output.b = { value = "pin.rate", integral = true }
-        output.c = { value = "pin.angle", derivative = true }
+        output.lagging = { value = "pin.angle", lag = 0.2 }
+        output.path = { value = "pin.rate", integral = true }
+        output.speed = { value = "pin.angle", derivative = true }
         "#,
     );
     let machine = system(&text);
     let (point, _) = operating_point(&machine, Some(About::Start), &Options::default()).expect("a start");
-    let names = ["c", "a", "pin.angle", "b"];
+    let names = ["speed", "lagging", "pin.angle", "path"];
     let shown = Shown::new(&machine, &names).expect("outputs");
     assert_eq!(shown.units(), ["", "", "rad", ""]);
     let all = state_space(&machine, &point, &[0], &shown).expect("a linear model");

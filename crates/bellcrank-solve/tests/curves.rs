@@ -124,20 +124,21 @@ fn a_barrel_cam_moves_its_follower_along_the_drum() {
 
 #[test]
 fn a_follower_lifts_off_a_fast_cam_and_comes_back() {
-    // a spring presses a roller onto an eccentric disk: at slow speed it stays, at high speed it flies
+    // a spring presses a roller onto an eccentric disk: while it turns slowly it stays, then it flies
     let contact = |law: &str, rate: f64| {
-        follower(0.095, "").split("[joint.touch]").next().unwrap().replace("2*t", &format!("{rate}*t"))
+        follower(0.095, "").split("[joint.touch]").next().unwrap().replace("2*t", &format!("{rate}*t^2"))
             + "[force.spring]\ntype = \"spring-damper\"\nbetween = [\"follower\", \"ground\"]\nat = [[0.095, 0], [1, 0]]\n\
                stiffness = 100\nlength = 1\n[force.touch]\ntype = \"contact\"\nbetween = [\"cam\", \"follower\"]\non = [[0, 0], [0, 0]]\n\
                curve = [\"0.02 + 0.06*cos(s)\", \"0.06*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 0.015\n"
             + law
     };
     for law in ["restitution = 0", "stiffness = 1e5\nexponent = 1\ndamping = 1"] {
-        let (_, slow) = run(&contact(law, 5.0), Options { rtol: 1e-6, ..until(2.0) });
+        let (_, slow) = run(&contact(law, 3.0), Options { rtol: 1e-6, ..until(1.5) });
         assert!(!slow.events.iter().any(|e| format!("{e:?}").contains("leaves")), "{law}: {:?}", slow.events);
         let (memory, fast) = run(&contact(law, 40.0), Options { rtol: 1e-6, ..until(1.0) });
         assert!(fast.events.iter().any(|e| format!("{e:?}").contains("leaves")), "{law}: {:?}", fast.events);
-        assert!(memory.column("touch.normal").unwrap().iter().all(|n| *n >= -1e-9), "{law}");
+        let least = memory.column("touch.normal").unwrap().iter().fold(0.0f64, |a, b| a.min(*b));
+        assert!(least >= -1e-9, "{law}: {least}");
         assert!(memory.column("touch.gap").unwrap().iter().all(|g| *g > -2e-3), "{law}");
     }
 }

@@ -78,8 +78,17 @@ impl Column {
         Err(unknown(text, split.map_or(text, |(of, _)| of), span, model))
     }
 
+    /// The output or channel that it is of, without its measure.
+    pub fn signal(&self) -> &str {
+        match (&self.channel, &self.measure) {
+            (Some(channel), _) => channel,
+            (None, Measure::Signal { output, .. }) => output,
+            (None, Measure::Run(_)) => &self.text,
+        }
+    }
+
     /// Its value in a run that came to its end.
-    pub(crate) fn of(&self, summary: &Summary) -> Option<f64> {
+    pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.measure {
             Measure::Run(k) => Some((OF_RUN[*k].2)(summary)),
             Measure::Signal { output, measure } => summary.outputs.iter().find(|o| o.name == *output)?.measure(measure),
@@ -87,7 +96,7 @@ impl Column {
     }
 
     /// The output that is added to the model, where it is a channel.
-    pub(crate) fn output(&self) -> Option<Output> {
+    pub fn made(&self) -> Option<Output> {
         let channel = self.channel.clone()?;
         let scope = Scope { parameters: &Parameters::default(), variables: &["t", "x"], inputs: &[] };
         let value = Expression::parse("x", scope).ok()?;

@@ -42,6 +42,7 @@ pub mod reference;
 mod row;
 mod run;
 mod sampling;
+pub mod sensitivity;
 mod space;
 mod study;
 

@@ -11,6 +11,8 @@ pub trait Models: Send + Sync {
     fn read(&self, overrides: &[String]) -> Result<Read, Report>;
     /// Whether the paths of overrides lead anywhere, even if what comes out is no model.
     fn find(&self, overrides: &[String]) -> Result<(), Report>;
+    /// The number that an override of a path would replace, in SI units.
+    fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report>;
     /// A digest of all that it is made of.
     fn digest(&self) -> Result<u128, Report>;
 }
@@ -22,6 +24,10 @@ impl Models for Template {
 
     fn find(&self, overrides: &[String]) -> Result<(), Report> {
         self.with(overrides).map(|_| ())
+    }
+
+    fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
+        Template::number(self, overrides, path)
     }
 
     fn digest(&self) -> Result<u128, Report> {

@@ -125,7 +125,7 @@ impl Study {
             run::Status::Interrupted => None,
             run::Status::Failed(e) => Some(Row::failed(point.key, e.say(Voice::File).replace("\nhelp: ", "; "))),
             run::Status::Finished => {
-                let values = self.columns.iter().map(|c| c.of(summary).unwrap_or(f64::NAN)).collect();
+                let values = self.columns.iter().map(|c| c.value(summary).unwrap_or(f64::NAN)).collect();
                 let reason = summary.doubts.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; ");
                 let status = if reason.is_empty() { Status::Finished } else { Status::Doubtful };
                 Some(Row { key: point.key, status, values, reason: one_line(&reason) })

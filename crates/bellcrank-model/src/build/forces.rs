@@ -323,7 +323,7 @@ element! {
     /// A tyre on the second body that rolls and slips on a road of the first: vertical spring and damper, which never pull, forces along and across from slip, slip angle and camber, with relaxation lengths. The law is a brush model (`friction`, `slip_stiffness`), or the magic formula with coefficients from a `file`. The road is flat, or has the height `road` over x and y of its own frame. `axis` is the axle and points to the left of the wheel, which rolls towards axis × normal (in the plane along the normal turned clockwise). Touching and leaving are events.
     force Tyre "tyre"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {

@@ -219,7 +219,7 @@ element! {
     /// A bead on a wire, a pin in a curved slot, a barrel cam: a point of the second body stays on a curve of the first, all rotations are free. The first point is the origin of the curve's frame, the second one follows. That frame has the axes of the world at the start (with `on` those of the first body), in space with z along `axis` and x along `axis2`. In space the curve must not cross itself as seen along z.
     joint PointOnCurve "point-on-curve"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {
@@ -248,7 +248,7 @@ element! {
     /// A cam on the first body with a follower on the second that never leaves it: a roller of a `radius` about the second point, or a flat face through it (`face` is its normal, away from the cam). The cam is a curve in a frame at the first point, with the axes of the world at the start (with `on` those of the first body); in space it is a cylinder along z of that frame (`axis`). The roller stays on the side of the curve that it starts on. For a follower that may lift off use the force `contact` with a `curve`.
     joint Cam "cam"
     required {
-        /// Two bodies, or `ground` and a body.
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
         between: Bodies = "between",
     }
     optional {

@@ -142,6 +142,14 @@ pub(crate) fn put_at(root: &mut Node, path: &str, entry: &Entry, layout: &Layout
     put(root, &parts, entry.node.clone(), layout)
 }
 
+/// The value that a path leads to, parts that are numbers counting in arrays from 0.
+pub fn find<'n>(root: &'n Node, path: &str) -> Option<&'n Node> {
+    split_path(path)?.into_iter().try_fold(root, |node, (part, _)| match node.as_array() {
+        Some(list) => list.get(part.parse::<usize>().ok()?),
+        None => node.get(&part),
+    })
+}
+
 fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -> Result<(), Diagnostic> {
     let section = path[0].0.as_str();
     let settings = layout.settings.contains(&section);

@@ -198,12 +198,12 @@ impl Rope {
             return [mean; PARTS];
         }
         let mut factors = [Dual::constant(1.0); PARTS];
-        for k in 0..c.count - 1 {
+        for (k, wrap) in c.wraps.iter().enumerate().take(c.count - 1) {
             // the rope moves towards the part behind the pulley that grows
             let slides = (sum(&c.parts[k + 1..], |p| p.rate) - sum(&c.parts[..=k], |p| p.rate)) * 0.5;
             let y = (slides.x / self.velocity).tanh();
             let level = slides.chain(y, (1.0 - y * y) / self.velocity);
-            factors[k + 1] = factors[k] * (c.wraps[k] * level * self.friction).exp();
+            factors[k + 1] = factors[k] * (*wrap * level * self.friction).exp();
         }
         let parts = &c.parts[..c.count];
         let weighted = parts.iter().zip(&factors).fold(Dual::constant(0.0), |sum, (p, f)| sum + p.length * *f);

@@ -55,7 +55,7 @@ fn make(values: &Values, place: &Placement) -> Result<Box<dyn Joint>, Diagnostic
     let follower = match (values.optional_number("radius"), values.optional_vector("face")) {
         (Some(radius), _) => Follower::Roller { side: roller(values, &curve, &place.frames, radius)?, radius },
         (None, Some(face)) => {
-            let normal = if values.has("on") { face } else { place.frames[1].r.transpose_times(face) };
+            let normal = if values.has("on") { face } else { place.frames[1].r.transpose_times(place.axes * face) };
             check_face(values, &curve, place)?;
             Follower::Face { normal }
         }

@@ -32,7 +32,7 @@ mod universal;
 use crate::file::{Diagnostic, Diagnostics, Expression, Field, Values};
 use crate::frames::Frame;
 use crate::space::Space;
-use bellcrank_math::Vec3;
+use bellcrank_math::{Mat3, Vec3};
 pub use drive::drive;
 pub use equations::{Equation, Plain};
 
@@ -162,6 +162,8 @@ pub struct Placement {
     pub angles: Vec<f64>,
     /// Plane or space.
     pub space: Space,
+    /// The axes that directions in its fields are given in, in the world.
+    pub axes: Mat3,
     /// The joints it stands on, where it does; of [`Place::Rotor`] with the one motion it acts along.
     pub joints: Vec<Base>,
 }

@@ -53,8 +53,9 @@ impl<'a> Reader<'a> {
             Ends::Several => self.several_ends(&values)?,
             Ends::Wheel if free => {
                 let bodies = self.two_bodies(&values)?;
-                let place = |body: Option<usize>| self.world(&End { body, on: self.middle(body) });
-                [0, 1].map(|k| self.attach(bodies[k], place(bodies[k]), self.road_or_wheel(&values, k))).to_vec()
+                let place = |body: Option<usize>| self.world(&self.middle_end(body));
+                let axes = |k: usize| self.axes_here() * self.road_or_wheel(&values, k);
+                [0, 1].map(|k| self.attach_world(bodies[k], place(bodies[k]), axes(k))).to_vec()
             }
             _ => {
                 let axes = match kind.ends {
@@ -143,7 +144,7 @@ impl<'a> Reader<'a> {
                 .into());
         }
         let end = |(body, point): (Option<usize>, Vec3)| match key {
-            "on" => End { body, on: Attachment::new(point, Mat3::IDENTITY) },
+            "on" => self.on_body(body, point, Mat3::IDENTITY),
             _ => self.attach(body, point, Mat3::IDENTITY),
         };
         Ok(bodies.into_iter().zip(points.iter().copied()).map(end).collect())

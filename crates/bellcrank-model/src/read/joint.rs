@@ -141,6 +141,7 @@ impl<'a> Reader<'a> {
             frames: ends.iter().map(frame).collect(),
             angles: ends.iter().map(angle).collect(),
             space,
+            axes: self.axes_here(),
             joints: bases,
         };
         let joint = (kind.make)(values, &placement)?;

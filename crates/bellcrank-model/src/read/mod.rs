@@ -155,6 +155,21 @@ impl Template {
     pub fn read(&self, overrides: &[String]) -> Result<Read, Report> {
         complete(self.document.clone(), overrides, &self.path)
     }
+
+    /// The number that an override of this path would replace, in SI units: expressions and units are read as in the file.
+    pub fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
+        let document = self.with(overrides)?;
+        let parameters = self.read(overrides)?.parameters;
+        let what = crate::file::suggest::quoted(path);
+        let Some(node) = crate::file::find(&document.root, path) else {
+            let problem = Diagnostic::error(format!("{what} has no value in {}", self.path));
+            let help =
+                "write its value into the file, or name another path such as body.crank.mass or force.spring.at.0.1";
+            return Err(problem.help(help).into());
+        };
+        let context = Context { parameters: &parameters, plane: false, variables: &[], folder: None, laws: None };
+        context.number(node, &what, crate::file::units::ANY).map_err(|problem| document.report(problem.into()))
+    }
 }
 
 /// A document as it stands in its file, with overrides and parts put in, read.

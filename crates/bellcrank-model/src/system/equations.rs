@@ -1,9 +1,8 @@
 //! The pieces of the equations of motion.
 
-use super::constraints::FEW;
 use super::*;
 use crate::forces::{MAX_STATES, Seen};
-use crate::parallel::{add_scaled, set_each_block};
+use crate::parallel::{MIN_BLOCKS, add_scaled, set_each_block};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Vec3, rotation};
 
@@ -39,6 +38,9 @@ impl System {
             }
             Piece::Position if !self.tables.mixed => add_scaled(c, w.gap, out),
             Piece::Position => each_block(&self.layout.constraints, out, |k, out| self.add_position(c, k, at, w, out)),
+            Piece::Velocity if self.gradients.holonomic && self.constraints.len() < 2 * MIN_BLOCKS => {
+                self.add_velocities(c, at, w, out)
+            }
             Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
                 if !out.is_empty() {
                     self.add_velocity(c, k, at, w, out);
@@ -182,29 +184,6 @@ impl System {
             first += e.rows();
         }
         add(c, &g[..first], out);
-    }
-
-    /// out += c (g̈ − G v̇) of one constraint.
-    pub(super) fn add_bias_of(&self, c: f64, k: usize, at: &Point, w: &Realized, out: &mut [f64]) {
-        let constraint = &self.constraints[k];
-        if constraint.plainly_biased {
-            return add(c, &self.plain_bias(constraint, at, w), out);
-        }
-        self.add_time(c, constraint, at.t, &at.charts.inputs, 2, out);
-        let drift = self.drift(constraint, at, w, &at.v);
-        for (r, o) in out.iter_mut().enumerate() {
-            for (k, end) in constraint.ends.iter().enumerate().filter(|(_, e)| e.body != GROUND) {
-                let v = &at.v[self.layout.bodies[end.body as usize].clone()];
-                let along = |row: &mut [f64]| {
-                    self.add_drift(1.0, constraint, &drift, (r, k), &at.v, w, row);
-                    row.iter().zip(v).map(|(d, v)| d * v).sum::<f64>()
-                };
-                *o += c * match v.len() {
-                    n @ ..=FEW => along(&mut [0.0; FEW][..n]),
-                    n => along(&mut [0.0; MAX_WIDTH][..n]),
-                };
-            }
-        }
     }
 
     /// The forces with states, each with its part of z.

@@ -5,12 +5,13 @@
 //! | `compile.rs` | from a model to its equations |
 //! | `kinematics.rs`, `turns.rs` | poses, frames, charts; joint angles over many turns |
 //! | `constraints.rs`, `tables.rs` | joints: g, G and their derivatives; the fast paths of large models |
-//! | `equations.rs`, `derivatives.rs` | the pieces and their derivatives |
+//! | `equations.rs`, `bias.rs`, `derivatives.rs` | the pieces and their derivatives |
 //! | `signals.rs` | what forces and states compute from the state |
 //! | `start.rs`, `switching.rs` | the start; events |
 //! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs`, `limits.rs` | what can be seen of a point |
 
 mod balance;
+mod bias;
 pub mod channels;
 mod compile;
 mod constraints;

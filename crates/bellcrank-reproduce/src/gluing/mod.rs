@@ -443,7 +443,7 @@ pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
         stability::stability(&mut report, quick);
     }
     if wanted("survey") {
-        survey::survey(&mut report, quick);
+        survey::survey(&mut report);
     }
     if wanted("relaxation") {
         relaxation::relaxation(&mut report);

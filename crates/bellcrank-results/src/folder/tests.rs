@@ -206,7 +206,7 @@ struct Meddled {
     remove: PathBuf,
 }
 
-impl Report for Meddled {
+impl RunReport for Meddled {
     fn ended(&self) -> Ended {
         if self.looks.replace(self.looks.get() + 1) == self.at {
             let _ = fs::remove_dir_all(&self.remove).or_else(|_| fs::remove_file(&self.remove));

@@ -5,16 +5,16 @@
 //!     [ G  0  ] [ λ ] = [ γ ]
 //! ```
 
-use super::derivatives::each_block;
 use super::partition::{Partition, SparseRow};
 use super::plan::{LARGE, LinearPlan};
+use super::quick::Quick;
 use bellcrank_math::linear::blocks::{BlockMatrix, BlockPattern, Class};
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::range_space::{Of, RangeSpace};
 use bellcrank_math::linear::solver::{self, Flops, LinearError, LinearSolver};
 use bellcrank_math::tape::Tape;
 use bellcrank_model::dynamics::Targets;
-use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, Subject, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::sync::Arc;
 
 /// M, G and their factors at a point.
@@ -39,15 +39,6 @@ pub struct Kkt {
     left_out: Option<Vec<usize>>,
     /// Factorizations so far.
     pub factorizations: usize,
-}
-
-/// What stands for the general solver on small machines with constant masses.
-enum Quick {
-    /// It does not.
-    No,
-    /// It is written when it is first needed.
-    Later,
-    Made(Box<RangeSpace>),
 }
 
 /// A block of Gᵀ and its transpose, by offsets.
@@ -75,12 +66,7 @@ impl Kkt {
         match plan.of_accelerations(dynamics.recursive()) {
             LinearPlan::Recursion => Kkt::build(dynamics, true, false),
             LinearPlan::Dense => Kkt::dense(dynamics),
-            _ => {
-                let quick = plan.by_range_space(dynamics.layout().bodies.len())
-                    && dynamics.keeps_gradients()
-                    && dynamics.pattern(Piece::MassAccel, Unknown::Q).is_empty();
-                Kkt { quick: if quick { Quick::Later } else { Quick::No }, ..Kkt::build(dynamics, false, false) }
-            }
+            _ => Kkt { quick: Quick::planned(plan, &*dynamics), ..Kkt::build(dynamics, false, false) },
         }
     }
 
@@ -138,14 +124,8 @@ impl Kkt {
 
     /// Tells a tape what one factorization leaves to the next; with `factors`, those too.
     pub(crate) fn keep(&mut self, tape: &mut Tape, factors: bool) {
-        let mut made = matches!(self.quick, Quick::Made(_));
-        tape.flag(&mut made);
-        if made {
-            self.make_quick();
-        }
-        let quick = self.quick();
-        quick.into_iter().for_each(|quick| quick.keep(tape, factors));
-        let factors = factors && !self.is_quick();
+        self.quick.keep(tape, factors, &*self.dynamics);
+        let factors = factors && self.quick.held().is_none();
         self.linear.keep(tape, factors);
         tape.count(&mut self.factorizations);
         tape.plain(&mut self.independent);
@@ -206,42 +186,12 @@ impl Kkt {
         }
     }
 
-    /// Writes what stands for the general solver, if anything does and has not been written.
-    fn make_quick(&mut self) {
-        if !matches!(self.quick, Quick::Later) {
-            return;
-        }
-        let (dynamics, layout) = (&*self.dynamics, self.dynamics.layout());
-        let mut masses = vec![Vec::new(); layout.bodies.len()];
-        let mut alone = true;
-        // masses are constant: they are the same at every point
-        let (at, slopes) = (Point::at(&State::default(), layout), Slopes { q: 0.0, v: 1.0, z: 0.0 });
-        each_block(dynamics, Piece::MassAccel, Unknown::V, slopes, &at, &mut dynamics.workspace(), |r, c, block| {
-            alone &= r == c;
-            masses[r] = block.to_vec();
-        });
-        let gradients = dynamics.pattern(Piece::Position, Unknown::Q);
-        let written = RangeSpace::new(&layout.bodies, &masses, &layout.constraints, &gradients).filter(|_| alone);
-        self.quick = written.map_or(Quick::No, |quick| Quick::Made(Box::new(quick)));
-    }
-
-    fn quick(&mut self) -> Option<&mut RangeSpace> {
-        match &mut self.quick {
-            Quick::Made(quick) => Some(quick),
-            _ => None,
-        }
-    }
-
-    fn is_quick(&self) -> bool {
-        matches!(&self.quick, Quick::Made(quick) if quick.holds())
-    }
-
     /// Gets ready to solve at a realized point: as [`Self::factor`], but the matrix itself need not be formed.
     pub fn prepare(&mut self, at: &Point, w: &mut Workspace) -> Result<(), LinearError> {
         let all_rows = at.charts.left_out.chosen(self.rhs.len() - self.n).is_none_or(<[usize]>::is_empty);
         if all_rows && self.independent.is_none() {
-            self.make_quick();
-            if self.quick().is_some_and(|quick| quick.factor(&w.jacobian)) {
+            self.quick.make(&*self.dynamics);
+            if self.quick.made().is_some_and(|quick| quick.factor(&w.jacobian)) {
                 self.factorizations += 1;
                 return Ok(());
             }
@@ -251,12 +201,12 @@ impl Kkt {
 
     /// The right-hand side becomes the solution, with the factors at hand.
     fn solve(&mut self, of: Of) -> Result<(), LinearError> {
-        match &mut self.quick {
-            Quick::Made(quick) if quick.holds() => {
+        match self.quick.made().filter(|quick| quick.holds()) {
+            Some(quick) => {
                 quick.solve(&mut self.rhs, of);
                 Ok(())
             }
-            _ => self.linear.solve(&mut self.rhs),
+            None => self.linear.solve(&mut self.rhs),
         }
     }
 
@@ -313,7 +263,7 @@ impl Kkt {
 
     /// The whole matrix: G and Gᵀ with M, or with the independent coordinates of a partition in its place.
     pub(super) fn form(&mut self, at: &Point, w: &mut Workspace) {
-        self.quick().into_iter().for_each(RangeSpace::forget);
+        self.quick.made().into_iter().for_each(RangeSpace::forget);
         self.leave_out(at.charts.left_out.chosen(self.rhs.len() - self.n));
         self.fill_constraints(at, w);
         let Some(x) = &self.independent else {
@@ -490,6 +440,15 @@ impl Kkt {
         Ok(&self.rhs[..self.n])
     }
 
+    /// a and λ of M a + Gᵀλ = f, G a = γ for any f and γ, which are filled in; with the present factors.
+    pub fn answer(&mut self, fill: impl FnOnce(&mut [f64], &mut [f64])) -> Result<(&[f64], &[f64]), LinearError> {
+        self.rhs.fill(0.0);
+        let (top, bottom) = self.rhs.split_at_mut(self.n);
+        fill(top, bottom);
+        self.solve(Of::All)?;
+        Ok(self.rhs.split_at(self.n))
+    }
+
     /// The least change δ of the velocities (in the norm of the mass) with G δ = −r, r given over all
     /// constraint rows; with the present factors.
     pub fn project(&mut self, fill: impl FnOnce(&mut [f64])) -> Result<&[f64], LinearError> {
@@ -583,26 +542,26 @@ impl Kkt {
 
     /// How many constraint rows the last factorization found redundant.
     pub fn dropped(&self) -> usize {
-        if self.is_quick() { 0 } else { self.linear.dropped().len() }
+        if self.quick.held().is_some() { 0 } else { self.linear.dropped().len() }
     }
 
     /// Whether the last factorization looked for redundant rows.
     pub fn reveals_rank(&self) -> bool {
-        self.is_quick() || self.linear.reveals_rank()
+        self.quick.held().is_some() || self.linear.reveals_rank()
     }
 
     /// The constraint rows that the last factorization found redundant.
     pub fn dropped_rows(&self) -> Vec<usize> {
-        let dropped = if self.is_quick() { &[] } else { self.linear.dropped() };
+        let dropped = if self.quick.held().is_some() { &[] } else { self.linear.dropped() };
         dropped.iter().map(|r| r - self.n).collect()
     }
 
     /// The smallest relative pivot of a constraint that was kept; infinite where there is none.
     pub fn smallest_pivot(&self) -> f64 {
-        match &self.quick {
+        match self.quick.held() {
             _ if self.recursive => f64::INFINITY,
-            Quick::Made(quick) if quick.holds() => quick.smallest_pivot(),
-            _ => self.linear.smallest_multiplier_pivot(),
+            Some(quick) => quick.smallest_pivot(),
+            None => self.linear.smallest_multiplier_pivot(),
         }
     }
 

@@ -10,6 +10,7 @@ mod min_norm;
 pub mod partition;
 pub mod plan;
 pub mod projection;
+mod quick;
 pub(crate) mod rank;
 pub mod scales;
 pub mod shared;

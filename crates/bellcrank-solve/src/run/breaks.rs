@@ -69,6 +69,11 @@ impl Timetable {
         self.courses.is_empty()
     }
 
+    /// The last one at which the run started anew.
+    pub(super) fn gap(&self) -> Option<Break> {
+        self.gap
+    }
+
     /// What is ahead at a time, up to another one.
     pub fn ahead(&mut self, at: &State, until: f64) -> Ahead {
         self.next(at, until, 0.0)

@@ -6,8 +6,9 @@
 use super::Simulation;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::engines::StepError;
-use bellcrank_model::dynamics::{Ahead, Scale};
-use bellcrank_model::{Point, State};
+use bellcrank_model::dynamics::{Ahead, Break, Scale};
+use bellcrank_model::{Dynamics, Point, State};
+use std::sync::Arc;
 
 /// The sizes of the equations of motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,26 @@ pub struct EquationSizes {
 }
 
 impl Simulation {
+    /// The equations of motion in which the present modes hold.
+    pub(crate) fn equations(&self) -> &Arc<dyn Dynamics> {
+        &self.observer.dynamics
+    }
+
+    /// The order that the method has come to.
+    pub(crate) fn order(&self) -> usize {
+        self.engine.order()
+    }
+
+    /// The last breakpoint in time at which the method started anew.
+    pub(crate) fn last_gap(&self) -> Option<Break> {
+        self.timetable.gap()
+    }
+
+    /// ∫ u dt and ∫ u² dt of every output so far.
+    pub(crate) fn output_integrals(&self) -> Vec<[f64; 2]> {
+        self.monitors.outputs.iter().flat_map(|outputs| outputs.integrals()).collect()
+    }
+
     /// The present sizes of the equations.
     pub fn sizes(&self) -> EquationSizes {
         let layout = self.observer.dynamics.layout();

@@ -116,7 +116,7 @@ impl Step {
     pub(super) fn eliminate(&mut self) {
         let Some(mut e) = self.elimination.take() else { return };
         if !(e.on_manifold && e.factored) {
-            e.factored = e.kkt.prepare(&self.point, &mut self.w).is_ok();
+            e.factored = e.kkt.factor(&self.point, &mut self.w).is_ok();
         }
         if e.factored {
             let _ = self.balance(&mut e);
@@ -154,7 +154,7 @@ impl Step {
             }
         }
         e.factored = false;
-        e.kkt.prepare(&self.point, &mut self.w)?;
+        e.kkt.factor(&self.point, &mut self.w)?;
         e.factored = true;
         self.balance(e)
     }
@@ -184,7 +184,7 @@ impl Step {
             dynamics.realize(point, w);
             if repetition == CLOSINGS {
                 // the factors are too old
-                e.kkt.prepare(point, w)?;
+                e.kkt.factor(point, w)?;
             }
             let mut open = 0.0;
             let delta = e.kkt.project(|rows| {

@@ -3,6 +3,7 @@
 mod vary;
 
 pub use vary::VARY;
+pub(crate) use vary::target;
 
 use crate::axis::Target;
 use crate::column::{Column, of_outputs};
@@ -87,7 +88,7 @@ impl Study {
         }
         let columns = reader.columns(&base, &space).map_err(report)?;
         let mut added = Vec::new();
-        for output in columns.iter().filter_map(Column::output) {
+        for output in columns.iter().filter_map(Column::made) {
             if !added.iter().any(|o: &bellcrank_model::model::Output| o.name == output.name) {
                 added.push(output);
             }

@@ -303,7 +303,7 @@ fn distribution(word: &str, v: &Values) -> Result<Distribution, Diagnostic> {
 }
 
 /// What is varied, and its unit.
-fn target(of: &str, span: Span, base: &Read) -> Result<(Target, String), Diagnostic> {
+pub(crate) fn target(of: &str, span: Span, base: &Read) -> Result<(Target, String), Diagnostic> {
     if let Some(key) = of.strip_prefix("solve.") {
         return match choice(key) {
             Some(found) => Ok((Target::Choice(key.to_string()), found.unit.to_string())),

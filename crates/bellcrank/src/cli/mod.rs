@@ -24,6 +24,7 @@ mod reproduce;
 mod response;
 mod robot;
 mod run;
+mod sensitivity;
 mod shell;
 mod signals;
 mod statics;
@@ -56,6 +57,8 @@ enum Command {
     Run(Box<run::Run>),
     /// Runs a model many times over grids and samples of its values, into one table.
     Study(study::StudyArgs),
+    /// Differentiates outputs of a run by parameters, through the solver: d(camber.max)/d(k).
+    Sensitivity(sensitivity::Sensitivity),
     /// Finds the position in which all forces balance, and whether it is stable.
     Statics(statics::Statics),
     /// Linearizes a model about a state: frequencies, damping and mode shapes.
@@ -161,6 +164,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match cli.command {
         Command::Run(options) => run::run(*options),
         Command::Study(options) => study::study(options),
+        Command::Sensitivity(options) => sensitivity::run(options),
         Command::Statics(options) => statics::run(options),
         Command::Modes(options) => modes::run(options),
         Command::Response(options) => response::run(options),

@@ -225,9 +225,8 @@ fn positive(values: &Values, key: &str) -> Result<Option<[f64; 2]>, Diagnostics>
 
 /// Where the wheel stands over the road, and how it moves there.
 struct Contact<const N: usize> {
-    /// From the wheel's centre to the contact, and from the first frame's origin.
-    arm: DualVec<N>,
-    arm1: DualVec<N>,
+    /// To the contact from the origin of the first frame, and from the wheel's centre.
+    arms: [DualVec<N>; 2],
     normal: DualVec<N>,
     forward: DualVec<N>,
     left: DualVec<N>,
@@ -236,14 +235,22 @@ struct Contact<const N: usize> {
     distance: Dual<N>,
     gap: Dual<N>,
     gap_rate: Dual<N>,
-    sin_camber: Dual<N>,
-    cos_camber: Dual<N>,
-    /// V, R_e Ω, l·u and √(V² + V₀²).
-    speed: Dual<N>,
-    rolls: Dual<N>,
-    across: Dual<N>,
-    transport: Dual<N>,
+    /// Sine and cosine of γ.
+    camber: [Dual<N>; 2],
+    motion: Motion<N>,
     rolling_radius: Dual<N>,
+}
+
+/// How the wheel moves over the road.
+struct Motion<const N: usize> {
+    /// V.
+    speed: Dual<N>,
+    /// R_e Ω.
+    rolls: Dual<N>,
+    /// l·u.
+    across: Dual<N>,
+    /// √(V² + V₀²).
+    transport: Dual<N>,
 }
 
 /// All forces of a tyre.
@@ -282,9 +289,9 @@ impl Tyre {
         // the road's own turning counts in the velocity of the centre, not in the spin
         let speed = forward.dot(wheel.v - road.v - road.w.cross(d));
         let rolling_radius = self.rolling_radius.map_or(distance, Dual::constant);
+        let transport = (speed * speed + self.velocity * self.velocity).sqrt();
         Contact {
-            arm,
-            arm1,
+            arms: [arm1, arm],
             normal,
             forward,
             left,
@@ -292,18 +299,15 @@ impl Tyre {
             distance,
             gap: distance - self.radius,
             gap_rate: normal.dot(u) / cos_camber,
-            sin_camber,
-            cos_camber,
-            speed,
-            rolls: spin * rolling_radius,
-            across: left.dot(u),
-            transport: (speed * speed + self.velocity * self.velocity).sqrt(),
+            camber: [sin_camber, cos_camber],
+            motion: Motion { speed, rolls: spin * rolling_radius, across: left.dot(u), transport },
             rolling_radius,
         }
     }
 
     /// The slips κ and tan α: states, or what the motion says.
     fn slips<const N: usize>(&self, at: &Seen, c: &Contact<N>) -> [Dual<N>; 2] {
+        let c = &c.motion;
         match (self.relaxation, at.z) {
             (Some(_), [kappa, tan_alpha, ..]) => {
                 [Dual::variable(*kappa, OF_TWO), Dual::variable(*tan_alpha, OF_TWO + 1)]
@@ -316,7 +320,7 @@ impl Tyre {
     /// The rates of the slips that are states.
     fn slip_rates<const N: usize>(&self, at: &Seen, c: &Contact<N>) -> [Dual<N>; 2] {
         let Some([along, across]) = self.relaxation else { return [Dual::constant(0.0); 2] };
-        let [kappa, tan_alpha] = self.slips(at, c);
+        let ([kappa, tan_alpha], c) = (self.slips(at, c), &c.motion);
         [
             (c.rolls - c.speed - c.transport * kappa) * (1.0 / along),
             (c.across - c.transport * tan_alpha) * (1.0 / across),
@@ -329,10 +333,11 @@ impl Tyre {
             return None;
         }
         let push = self.law.push(c.gap.x, c.gap_rate.x);
-        let load = c.gap.chain2(c.gap_rate, push.force, [push.by_gap, push.by_rate]) / c.cos_camber;
+        let load = c.gap.chain2(c.gap_rate, push.force, [push.by_gap, push.by_rate]) / c.camber[1];
         let [kappa, tan_alpha] = self.slips(at, c);
-        let forward = c.speed / c.transport;
-        let slip = Slip { load, kappa, tan_alpha, sin_camber: c.sin_camber, forward, rolling: forward * forward };
+        let Motion { speed, rolls, transport, .. } = c.motion;
+        let forward = speed / transport;
+        let slip = Slip { load, kappa, tan_alpha, sin_camber: c.camber[0], forward, rolling: forward * forward };
         let mut grip = match &self.grip {
             Grip::Brush(law) => law.forces(&slip),
             Grip::Magic(law) => law.forces(&slip),
@@ -340,7 +345,7 @@ impl Tyre {
         if self.space == Space::Plane {
             (grip[1], grip[2]) = (Dual::constant(0.0), Dual::constant(0.0));
         }
-        let turning = c.rolls / (c.rolls * c.rolls + self.velocity * self.velocity).sqrt();
+        let turning = rolls / (rolls * rolls + self.velocity * self.velocity).sqrt();
         let resistance = -(load * c.distance * turning * self.resistance);
         Some(Forces { push, slip, grip, resistance })
     }
@@ -351,7 +356,7 @@ impl Tyre {
         let force = c.normal * f.slip.load + c.forward * fx + c.left * fy;
         // along the road the wheel has the lever of its rolling radius
         let moment = c.normal * mz + c.axle * (f.resistance + fx * (c.distance - c.rolling_radius));
-        [[-force, -(c.arm1.cross(force) + moment)], [force, c.arm.cross(force) + moment]]
+        [[-force, -(c.arms[0].cross(force) + moment)], [force, c.arms[1].cross(force) + moment]]
     }
 
     fn states(&self) -> usize {
@@ -389,7 +394,7 @@ impl Force for Tyre {
         let c = self.contact::<0>(at);
         let [kappa, tan_alpha] = self.slips(at, &c).map(|s| s.x);
         out.fill(0.0);
-        (out[2], out[3], out[4]) = (kappa, tan_alpha.atan(), c.sin_camber.x.clamp(-1.0, 1.0).asin());
+        (out[2], out[3], out[4]) = (kappa, tan_alpha.atan(), c.camber[0].x.clamp(-1.0, 1.0).asin());
         if let Some(f) = self.forces(at, &c) {
             (out[0], out[1]) = (f.slip.load.x, -c.gap.x);
             (out[5], out[6], out[7]) = (f.grip[0].x, f.grip[1].x, f.grip[2].x);
@@ -449,9 +454,7 @@ impl Force for Tyre {
         for (i, rate) in self.slip_rates(at, &c).iter().enumerate().take(self.states()) {
             out.flow_by_displacement[i] = row(rate, 0);
             out.flow_by_twist[i] = row(rate, OF_TWO / 2);
-            for j in 0..self.states() {
-                out.flow_by_state[i][j] = rate.d[OF_TWO + j];
-            }
+            out.flow_by_state[i][..self.states()].copy_from_slice(&rate.d[OF_TWO..OF_TWO + self.states()]);
         }
         let Some(f) = self.forces(at, &c) else { return };
         let loads = self.loads(&c, &f);

@@ -54,8 +54,9 @@ impl Road {
             let at = self.height(x, y);
             let [dx, dy] = correction(&at, [x, y], p0, a0).map(|d| d.x);
             (x, y) = (x + dx, y + dy);
-            if !(dx.abs() + dy.abs() > CLOSE * (1.0 + x.abs() + y.abs())) || (self.0.is_none() && dx.is_finite()) {
-                break;
+            let step = dx.abs() + dy.abs();
+            if self.0.is_none() || step.is_nan() || step <= CLOSE * (1.0 + x.abs() + y.abs()) {
+                break; // a flat road needs one correction
             }
         }
         let at = self.height(x, y);

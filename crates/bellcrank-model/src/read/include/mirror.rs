@@ -64,6 +64,9 @@ pub(in crate::read) fn apply(root: &mut Node, parts: &[Part], plane: bool) -> Re
 type Refusal = (&'static str, &'static str);
 type Done = Result<(), Refusal>;
 
+/// Curves are given by functions, whose mirror image is not looked for.
+const CURVED: Refusal = ("it has a curve", "include it without `mirror`, or draw the mirror image as another part");
+
 struct Mirror<'a> {
     axis: usize,
     plane: bool,
@@ -220,6 +223,7 @@ impl Mirror<'_> {
                 if both[1] { value(node, "offset").map_or(Ok(()), negate) } else { Ok(()) }
             }
             "gear" | "belt" | "rack" => Ok(()),
+            "point-on-curve" | "cam" => Err(CURVED),
             _ => Err(("its kind has no mirror image", "include it without `mirror`")),
         }
     }
@@ -237,7 +241,7 @@ impl Mirror<'_> {
         let each =
             |node: &mut Node, keys: &[&str]| keys.iter().try_for_each(|key| value(node, key).map_or(Ok(()), negate));
         match kind {
-            "spring-damper" | "attraction" | "joint-friction" => Ok(()),
+            "spring-damper" | "attraction" | "joint-friction" | "rope" => Ok(()),
             "torsional-spring-damper" if self.plane => {
                 each(node, &["angle"])?;
                 value(node, "curve").map_or(Ok(()), odd)
@@ -251,6 +255,16 @@ impl Mirror<'_> {
             "force" => self.vector(node, "force", Polar),
             "torque" => self.vector(node, "torque", Axial),
             "drag" => self.vector(node, "wind", Polar),
+            "contact" if node.get("curve").is_some() || node.get("points").is_some() => Err(CURVED),
+            "tyre" if node.get("file").is_some() || node.get("road").is_some() => Err((
+                "a road and the coefficients of a file have no mirror image here",
+                "include it without `mirror`, or use the brush model on a flat road",
+            )),
+            "tyre" => {
+                self.vector(node, "normal", Polar)?;
+                if self.plane { Ok(()) } else { self.direction(node, "axis", Axial, [0, 1, 0]) }
+            }
+            "rope" => Ok(()),
             "contact" => self.vector(node, "normal", Polar),
             "stop" if flips => {
                 each(node, &["lower", "upper"])?;

@@ -49,7 +49,7 @@ impl Names<'_> {
     pub fn rename(&self, section: &str, entry: &mut Entry) {
         entry.name = format!("{}{}", self.prefix, self.in_braces(&entry.name));
         if section == "parameter" && entry.node.as_table().is_none() {
-            return self.expressions(&mut entry.node);
+            return self.expressions(&mut entry.node, &[]);
         }
         let keys = keys_of(section, &entry.node);
         let Value::Table(table) = &mut entry.node.value else { return };
@@ -61,7 +61,7 @@ impl Names<'_> {
             let known = keys.iter().copied().flatten().find(|f| f.name == entry.name);
             match known {
                 Some(field) => self.value(&mut entry.node, field),
-                None if entry.name == "repeat" => self.expressions(&mut entry.node),
+                None if entry.name == "repeat" => self.expressions(&mut entry.node, &[]),
                 None => {}
             }
         }
@@ -71,27 +71,32 @@ impl Names<'_> {
         use FieldKind::*;
         match (field.kind, field.name) {
             (Flag | Word(_), _) | (_, "type" | "coordinate" | "coordinates") => {}
-            (Text, "file") => self.each_text(node, &|text| self.path(text)),
+            (Text, "file") | (File(_), _) => self.each_text(node, &|text| self.path(text)),
             (Text, _) => {}
             (Any, "ports") => self.values_of(node, &|node| self.each_text(node, &|text| self.name(text))),
             // patterns of the outputs of an FMU
             (_, "outputs") => {}
-            (Any, "inputs") => self.values_of(node, &|node| self.expressions(node)),
-            (Any, "set") => self.values_of(node, &|node| self.each_text(node, &|text| self.value_text(text))),
+            (Any, "inputs") => self.values_of(node, &|node| self.expressions(node, &[])),
+            (Any, "set") => self.values_of(node, &|node| match node.as_table() {
+                Some(_) => self.expressions(node, &[]),
+                None => self.each_text(node, &|text| self.value_text(text)),
+            }),
             (Name | Names(..), _) => self.each_text(node, &|text| self.name(text)),
             (Table(fields), _) => {
                 if let Value::Table(table) = &mut node.value {
                     self.table(table, &[fields]);
                 }
             }
-            _ => self.expressions(node),
+            (FunctionOf(free) | FunctionsOf(free), _) => self.expressions(node, free),
+            _ => self.expressions(node, &[]),
         }
     }
 
     /// Renames what expressions use, also in lists and in tables such as `{ axis, angle }`; of a function by a file, the file.
-    fn expressions(&self, node: &mut Node) {
+    /// `free` are variables of their own, such as `s` of a curve.
+    fn expressions(&self, node: &mut Node, free: &[&str]) {
         match &mut node.value {
-            Value::Array(list) => list.iter_mut().for_each(|node| self.expressions(node)),
+            Value::Array(list) => list.iter_mut().for_each(|node| self.expressions(node, free)),
             Value::Table(table) => {
                 let by_file = table.get("table").is_some();
                 for entry in &mut table.entries {
@@ -99,11 +104,11 @@ impl Names<'_> {
                         "table" => self.each_text(&mut entry.node, &|text| self.path(text)),
                         "order" | "unit" | "doc" | "interpolation" => {}
                         "time" | "column" | "columns" if by_file => {}
-                        _ => self.expressions(&mut entry.node),
+                        _ => self.expressions(&mut entry.node, free),
                     }
                 }
             }
-            _ => self.each_text(node, &|text| self.expression(text)),
+            _ => self.each_text(node, &|text| self.expression(text, free)),
         }
     }
 
@@ -134,7 +139,7 @@ impl Names<'_> {
         let known = |(at, called): &(std::ops::Range<usize>, bool)| {
             *called || is_constant(&text[at.clone()]) || self.own.contains(&text[at.clone()])
         };
-        if words.iter().all(known) { self.expression(text) } else { text.to_string() }
+        if words.iter().all(known) { self.expression(text, &[]) } else { text.to_string() }
     }
 
     /// The path of a file, from the model's folder.
@@ -153,7 +158,7 @@ impl Names<'_> {
     }
 
     /// An expression with its names in the machine: all but `t`, constants and functions.
-    pub fn expression(&self, text: &str) -> String {
+    pub fn expression(&self, text: &str, free: &[&str]) -> String {
         let plain = without_braces(text);
         let is_own = |text: &str| self.own.contains(text.trim());
         if units::Quantity::parse(&plain).is_some() && !is_own(text) {
@@ -164,7 +169,7 @@ impl Names<'_> {
         for (at, called) in Expression::words(&plain) {
             let name = &text[at.clone()];
             let builtin = if called { !name.contains('.') } else { name == "t" || is_constant(name) };
-            if name.starts_with('{') || (builtin && !is_own(name)) {
+            if name.starts_with('{') || free.contains(&name) || (builtin && !is_own(name)) {
                 continue;
             }
             out += &self.in_braces(&text[from..at.start]);
@@ -186,7 +191,7 @@ impl Names<'_> {
             for (at, called) in Expression::words(inner) {
                 if !called && !index(&inner[at.clone()]) {
                     out += &inner[from..at.start];
-                    out += &self.expression(&inner[at.clone()]);
+                    out += &self.expression(&inner[at.clone()], &[]);
                     from = at.end;
                 }
             }

@@ -12,7 +12,7 @@ use bellcrank_math::linear::deferred;
 use bellcrank_math::linear::dense::DenseLu;
 use bellcrank_math::linear::solver::{self, Flops, LinearSolver};
 use bellcrank_math::tape::Tape;
-use bellcrank_model::{Dynamics, Point, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
 
 /// A step and its Newton.
@@ -75,17 +75,7 @@ impl StepSolver {
     pub(super) fn leave_out(&mut self) {
         let (layout, unknowns) = (self.dynamics.layout(), &self.step.unknowns);
         let chosen = self.step.point.charts.left_out.chosen(layout.m());
-        let rows = chosen.unwrap_or_default();
-        let first = |unknown| Some(unknowns.range(unknown)).filter(|r| !r.is_empty()).map(|r| r.start);
-        let mut out: Vec<usize> = first(Unknown::Lambda).map_or(Vec::new(), |at| rows.iter().map(|r| at + r).collect());
-        if let Some(at) = first(Unknown::Mu) {
-            for row in rows {
-                let block = layout.constraints.partition_point(|r| r.end <= *row);
-                let (row, rates) = (row - layout.constraints[block].start, &layout.rates[block]);
-                out.extend((row < rates.len()).then_some(at + rates.start + row));
-            }
-        }
-        let out = chosen.map(|_| out);
+        let out = chosen.map(|rows| unknowns.multipliers_of(layout, rows));
         if out != self.left_out {
             self.newton.leave_out(out.as_deref());
             self.left_out = out;

@@ -29,18 +29,6 @@ impl Kkt {
         self.linear.factor(&self.matrix)
     }
 
-    /// The answer of the factors at hand to loads and rates.
-    pub(super) fn answer(
-        &mut self,
-        fill: impl FnOnce(&mut [f64], &mut [f64]),
-    ) -> Result<(&[f64], &[f64]), LinearError> {
-        self.rhs.fill(0.0);
-        let (top, bottom) = self.rhs.split_at_mut(self.n);
-        fill(top, bottom);
-        self.linear.solve(&mut self.rhs)?;
-        Ok(self.rhs.split_at(self.n))
-    }
-
     /// How easily each constraint row is moved by its own multiplier, (G M⁻¹Gᵀ)ᵢᵢ, at a realized point; one where nothing moves it.
     /// Of a [`Kkt::proximal`] system.
     pub(super) fn row_mobilities(&mut self, at: &Point, w: &mut Workspace) -> Result<Vec<f64>, LinearError> {

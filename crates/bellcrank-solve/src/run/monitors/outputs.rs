@@ -330,6 +330,11 @@ impl OutputMonitor {
         std::mem::take(&mut self.stands_at_end)
     }
 
+    /// ∫ u dt and ∫ u² dt of every output so far.
+    pub fn integrals(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
+        self.tracked.iter().map(|of| [of.sum, of.squares])
+    }
+
     /// The values of all outputs at the end of the last step.
     pub fn last(&self) -> impl Iterator<Item = f64> + '_ {
         self.tracked.iter().map(|of| of.last)

@@ -64,8 +64,6 @@ pub(crate) struct RankMonitor {
     edge: Option<Pivot>,
     /// The smallest pivot that was looked into and told of no singular position.
     cleared: f64,
-    /// The end of the last step that was searched, with the root of the pivot there.
-    searched: Option<Pivot>,
 }
 
 impl RankMonitor {
@@ -77,7 +75,6 @@ impl RankMonitor {
             seen: Vec::with_capacity(32),
             edge: None,
             cleared: f64::INFINITY,
-            searched: None,
         }
     }
 
@@ -154,15 +151,10 @@ impl RankMonitor {
         let (from, to) = (view.from, view.to);
         let mut roots = [0.0; 3];
         for (root, t) in roots.iter_mut().zip([from, 0.5 * (from + to), to]) {
-            if let Some(known) = self.searched.filter(|known| known.t == t) {
-                *root = known.value;
-                continue;
-            }
             let near = nearness(t, view.engine, view.observer)?;
             *root = if near.less_dropped < 0 { 0.0 } else { near.pivot.sqrt() };
         }
         let [a, middle, b] = roots;
-        self.searched = Some(Pivot { t: to, value: b });
         let (least, most) = (a.min(b), a.max(b));
         // halfway between what a tip inside makes of the middle and what one outside does; or it is next to an end
         if middle < 0.5 * most || least < 0.02 * most {

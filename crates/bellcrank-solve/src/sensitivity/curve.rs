@@ -1,0 +1,69 @@
+//! Curves through rows: values between them, integrals and extremes.
+
+/// Rows that a polynomial goes through.
+const WINDOW: usize = 6;
+
+/// Gauss's points and weights on [0, 1] for polynomials up to degree 11: a product of two of degree 5 has 10.
+const GAUSS: [(f64, f64); 6] = [
+    (0.033_765_242_898_423_99, 0.085_662_246_189_585_17),
+    (0.169_395_306_766_867_74, 0.180_380_786_524_069_3),
+    (0.380_690_406_958_401_56, 0.233_956_967_286_345_52),
+    (0.619_309_593_041_598_4, 0.233_956_967_286_345_52),
+    (0.830_604_693_233_132_3, 0.180_380_786_524_069_3),
+    (0.966_234_757_101_576, 0.085_662_246_189_585_17),
+];
+
+/// The places of the rows around an interval, among so many.
+pub(super) fn window(interval: usize, rows: usize) -> std::ops::Range<usize> {
+    let size = WINDOW.min(rows);
+    let first = (interval + 1).saturating_sub(size / 2).min(rows - size);
+    first..first + size
+}
+
+/// The value at a time of the polynomial through some points.
+pub(super) fn value(times: &[f64], values: impl Fn(usize) -> f64, t: f64) -> f64 {
+    let term = |j: usize| {
+        let factor = |m: usize| if m == j { 1.0 } else { (t - times[m]) / (times[j] - times[m]) };
+        values(j) * (0..times.len()).map(factor).product::<f64>()
+    };
+    (0..times.len()).map(term).sum()
+}
+
+/// ∫ f dt between two times.
+pub(super) fn integral(from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 {
+    (to - from) * GAUSS.iter().map(|(x, weight)| weight * f(from + x * (to - from))).sum::<f64>()
+}
+
+/// Where a smooth function is largest between two times: by golden sections.
+pub(super) fn largest(mut from: f64, mut to: f64, f: impl Fn(f64) -> f64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    for _ in 0..60 {
+        let (a, b) = (to - GOLDEN * (to - from), from + GOLDEN * (to - from));
+        if f(a) < f(b) {
+            from = a;
+        } else {
+            to = b;
+        }
+    }
+    0.5 * (from + to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_polynomial_of_the_fifth_degree_is_met_integrated_and_levelled() {
+        let times: Vec<f64> = (0..9).map(|k| 0.3 * k as f64 + 0.02 * (k % 3) as f64).collect();
+        let p = |t: f64| 1.0 - 2.0 * t + 0.3 * t.powi(3) - 0.05 * t.powi(5);
+        let rows = window(4, times.len());
+        assert_eq!(rows, 2..8);
+        let near = &times[rows.clone()];
+        let between = |t: f64| value(near, |k| p(near[k]), t);
+        assert!((between(1.4) - p(1.4)).abs() < 1e-13);
+        let whole = |t: f64| t - t * t + 0.075 * t.powi(4) - 0.05 / 6.0 * t.powi(6);
+        assert!((integral(1.2, 1.5, between) - (whole(1.5) - whole(1.2))).abs() < 1e-13);
+        let top = largest(1.0, 2.6, |t| -(t - 1.7).powi(2));
+        assert!((top - 1.7).abs() < 1e-7, "{top}");
+    }
+}

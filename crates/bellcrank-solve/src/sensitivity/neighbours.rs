@@ -1,0 +1,166 @@
+//! The two models beside a parameter's value, and what is asked of them.
+
+use super::tangent::{Tangent, add};
+use super::{FAR, SensitivityError, Varied};
+use crate::analyses::begin;
+use crate::choices::Options;
+use crate::engines::StepError;
+use crate::linear::kkt::Kkt;
+use crate::run::Simulation;
+use bellcrank_math::linear::solver::LinearError;
+use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
+use std::sync::Arc;
+
+/// Runs of neighbours through an event are this exact: their difference is divided by twice a part in a million.
+const TIGHT: f64 = 1e-13;
+
+/// Of a move of the start, both halves must be the same but for this part of it.
+const LOPSIDED: f64 = 0.05;
+
+/// The signs of the two sides.
+pub(super) const SIGNS: [f64; 2] = [-1.0, 1.0];
+
+/// A model with p − δ or p + δ.
+pub(super) struct Side {
+    pub run: Simulation,
+    pub dynamics: Arc<dyn Dynamics>,
+    pub w: Workspace,
+    pub point: Point,
+    kkt: Kkt,
+}
+
+/// Both, and those that start and pass events for them.
+pub(super) struct Pair {
+    pub name: String,
+    pub delta: f64,
+    pub sides: [Side; 2],
+    pub far: [Simulation; 2],
+    /// Half of the distance between these.
+    pub reach: f64,
+}
+
+/// The rates of a tangent in the coordinates of a chart.
+pub(super) struct Imbalance {
+    /// ∂(f − M v̇ − Gᵀλ)/∂p, or ∂v̇/∂p where accelerations themselves are compared.
+    pub load: Vec<f64>,
+    /// −∂g̈/∂p.
+    pub rows: Vec<f64>,
+    pub qdot: Vec<f64>,
+    pub zdot: Vec<f64>,
+}
+
+impl Side {
+    fn new(run: Simulation) -> Side {
+        let dynamics = run.equations().clone();
+        let (w, kkt) = (dynamics.workspace(), Kkt::new(dynamics.clone()));
+        let point = Point::at(run.state(), dynamics.layout());
+        Side { run, w, point, kkt, dynamics }
+    }
+
+    /// Goes on from a state behind an event, on the equations that hold there.
+    pub fn restart(&mut self, from: &State) -> Result<(), StepError> {
+        self.run.restart(from)?;
+        if !Arc::ptr_eq(&self.dynamics, self.run.equations()) {
+            self.dynamics = self.run.equations().clone();
+            self.w = self.dynamics.workspace();
+            self.kkt = Kkt::new(self.dynamics.clone());
+        }
+        Ok(())
+    }
+
+    /// Stands at a state.
+    pub fn place(&mut self, state: &State) {
+        self.point = Point::at(state, self.dynamics.layout());
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
+    }
+}
+
+impl Pair {
+    /// The neighbours at their starts, and how these differ.
+    pub fn new(of: &Varied, options: &Options, nominal: &Simulation) -> Result<(Pair, Tangent), SensitivityError> {
+        let options = Options { coordinates: nominal.plan().coordinates, ..options.clone() };
+        let tight = match options.step {
+            Some(_) => options,
+            None => options.with(|o| {
+                o.rtol = o.rtol.min(TIGHT);
+                // integrals through events are those of cubics over the steps
+                o.testing.max_step = o.sample.map(|distance| 0.5 * distance).or(o.testing.max_step);
+            }),
+        };
+        let made = |system: &Arc<System>| begin::simulation(system, tight.clone());
+        let both = |[minus, plus]: &[Arc<System>; 2]| Ok::<_, SensitivityError>([made(minus)?, made(plus)?]);
+        let (sides, far) = (both(&of.sides)?, both(&of.far)?);
+        sides.iter().chain(&far).try_for_each(|run| check_side(&of.name, nominal, run))?;
+        let (here, dynamics, reach) = (nominal.state(), &**nominal.equations(), FAR * of.delta);
+        let ends = [&far[0], &far[1]].map(|run| Tangent::between(dynamics, here, run.state(), reach));
+        let across = ends[0].q.iter().zip(&ends[1].q).fold(0.0f64, |m, (a, b)| m.max((a + b).abs()));
+        if (across - LOPSIDED * ends[0].size().max(ends[1].size())) * reach > 1e-9 * dynamics.length() {
+            let why = "the start jumps: with a little more or less, the joints close in another position";
+            return Err(refused(&of.name, why));
+        }
+        let start = Tangent::between(dynamics, far[0].state(), far[1].state(), 2.0 * reach);
+        let sides = sides.map(Side::new);
+        Ok((Pair { name: of.name.clone(), delta: of.delta, sides, far, reach }, start))
+    }
+
+    /// Central differences at a point with its v̇ and λ, both sides moved along a tangent in the coordinates of its chart; with
+    /// `whole`, of accelerations.
+    pub fn imbalance(
+        &mut self,
+        at: &Point,
+        (dq, dv, dz): (&[f64], &[f64], &[f64]),
+        whole: bool,
+        out: &mut Imbalance,
+    ) -> Result<(), LinearError> {
+        let Imbalance { load, rows, qdot, zdot } = out;
+        [&mut *load, &mut *rows, &mut *qdot, &mut *zdot].into_iter().for_each(|x| x.fill(0.0));
+        for (side, sign) in self.sides.iter_mut().zip(SIGNS) {
+            let (c, weight) = (sign * self.delta, sign / (2.0 * self.delta));
+            let Side { dynamics, w, point, kkt, .. } = side;
+            point.clone_from(at);
+            add(c, dq, &mut point.q);
+            add(c, dv, &mut point.v);
+            add(c, dz, &mut point.z);
+            w.invalidate();
+            dynamics.realize(point, w);
+            if whole {
+                kkt.accelerate(point, w)?;
+                add(weight, &point.vdot, load);
+            } else {
+                dynamics.add(weight, Piece::Force, point, w, load);
+                dynamics.add(-weight, Piece::MassAccel, point, w, load);
+                dynamics.add(-weight, Piece::GtLambda, point, w, load);
+                dynamics.add(-weight, Piece::Acceleration, point, w, rows);
+            }
+            dynamics.add(weight, Piece::Flow, point, w, zdot);
+            dynamics.rates(&point.q, &point.v, &mut point.qdot);
+            add(weight, &point.qdot, qdot);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a neighbour is the same machine in the same position, but for its values.
+fn check_side(name: &str, nominal: &Simulation, side: &Simulation) -> Result<(), SensitivityError> {
+    let (a, b) = (nominal.equations().layout(), side.equations().layout());
+    if (a.n(), a.m(), a.nz()) != (b.n(), b.m(), b.nz()) || !nominal.state().fits(side.state()) {
+        return Err(refused(name, "with a little more or less it is another machine, with other bodies or joints"));
+    }
+    let (here, there) = (&nominal.state().charts, &side.state().charts);
+    if here.modes != there.modes {
+        return Err(refused(
+            name,
+            "the start is at an event: with a little more or less, forces begin in another mode",
+        ));
+    }
+    if here.left_out != there.left_out {
+        return Err(refused(name, "with a little more or less, other rows of the constraints are redundant"));
+    }
+    Ok(())
+}
+
+/// A parameter that nothing can be differentiated by.
+pub(super) fn refused(name: &str, why: impl Into<String>) -> SensitivityError {
+    SensitivityError::Refused { parameter: name.to_string(), why: why.into() }
+}

@@ -1,0 +1,126 @@
+//! Machines whose sensitivities are compared with differences of tight runs: in the test some of them, in the bench all.
+#![allow(dead_code)]
+
+pub mod machines;
+
+use bellcrank_model::file::Report;
+use bellcrank_model::read::Template;
+use bellcrank_solve::choices::{Options, Said};
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::run::Status;
+use bellcrank_solve::{Simulation, begin};
+use bellcrank_study::sensitivity::{Answer, Question, QuestionError, answer};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A machine, what is asked of it, and how it is run.
+pub struct Machine {
+    /// An example, or the text of a model.
+    pub model: &'static str,
+    pub of: &'static [&'static str],
+    pub to: &'static [&'static str],
+    pub until: f64,
+    /// Other choices of the run, as `key=value`.
+    pub solve: &'static [&'static str],
+    /// Values that are set.
+    pub set: &'static [&'static str],
+    /// The step of differences, relative to the parameter.
+    pub step: f64,
+}
+
+pub const fn machine(
+    model: &'static str,
+    of: &'static [&'static str],
+    to: &'static [&'static str],
+    until: f64,
+) -> Machine {
+    Machine { model, of, to, until, solve: &[], set: &[], step: 1e-3 }
+}
+
+impl Machine {
+    pub const fn solved(self, solve: &'static [&'static str]) -> Machine {
+        Machine { solve, ..self }
+    }
+
+    /// The same with another step of differences: that of a quick motion must be small.
+    pub const fn differenced(self, step: f64) -> Machine {
+        Machine { step, ..self }
+    }
+
+    pub fn template(&self) -> Result<Template, Report> {
+        if self.model.contains('\n') {
+            return Template::parse("model.toml", self.model);
+        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        Template::open(&folder.join(self.model).display().to_string())
+    }
+
+    fn said(&self) -> Vec<Said> {
+        let mut said = vec![Said::argument("until", self.until)];
+        for text in self.solve {
+            let (key, value) = text.split_once('=').expect("a key and a value");
+            said.push(match value.parse::<f64>() {
+                Ok(number) => Said::argument(key, number),
+                Err(_) => Said::argument(key, value),
+            });
+        }
+        said
+    }
+
+    fn set(&self) -> Vec<String> {
+        self.set.iter().map(|s| s.to_string()).collect()
+    }
+
+    pub fn answer(&self) -> Result<Answer, QuestionError> {
+        let texts = |list: &[&str]| list.iter().map(|s| s.to_string()).collect();
+        let question = Question { of: texts(self.of), to: texts(self.to), over_time: false, words: ["--of ", "--to "] };
+        answer(&self.template()?, &self.set(), &question, &self.said(), &Arc::default())
+    }
+
+    /// The measures of a run with a value of a parameter, to the last digits that runs have.
+    fn tight(&self, found: &Answer, parameter: usize, value: f64) -> Vec<f64> {
+        let path = &found.parameters[parameter].path;
+        let mut set = self.set();
+        set.push(format!("{path}={value:?}"));
+        let read = self.template().and_then(|t| t.read(&set)).unwrap_or_else(|e| panic!("{e}"));
+        let mut options = Options::from_arguments(&read.settings, &self.said()).expect("options");
+        options.rtol = 1e-13;
+        if options.step.is_none() {
+            // means are those of cubics over the steps
+            let means = self.of.iter().any(|of| of.ends_with(".mean") || of.ends_with(".rms"));
+            options.testing.max_step = Some(self.until / if means { 4000.0 } else { 200.0 });
+        }
+        let mut model = read.model;
+        for column in &found.columns {
+            model.outputs.extend(column.made());
+        }
+        let mut run: Simulation = begin::simulation(model.into_system(), options).unwrap_or_else(|e| panic!("{e}"));
+        let summary = run.run(&mut Silent);
+        assert_eq!(summary.status, Status::Finished);
+        found.columns.iter().map(|c| c.value(&summary).expect("a measure")).collect()
+    }
+
+    /// The largest difference to differences of tight runs, relative to the derivative, with its place.
+    pub fn compare(&self) -> (f64, String) {
+        let found = self.answer().unwrap_or_else(|e| panic!("{}: {e}", self.model));
+        let mut worst = (0.0, String::new());
+        for (k, p) in found.parameters.iter().enumerate() {
+            let size = if p.value == 0.0 { 1.0 } else { p.value.abs() };
+            let central = |h: f64| -> Vec<f64> {
+                let [a, b] = [p.value - h, p.value + h].map(|x| self.tight(&found, k, x));
+                a.iter().zip(b).map(|(a, b)| (b - a) / (2.0 * h)).collect()
+            };
+            // two steps, so that what is of their square drops out
+            let (wide, narrow) = (central(2.0 * self.step * size), central(self.step * size));
+            for (c, m) in found.measured.iter().enumerate() {
+                let reference = (4.0 * narrow[c] - wide[c]) / 3.0;
+                let error = (m.derivatives[k] - reference).abs() / reference.abs().max(1e-12);
+                if !(error <= worst.0) {
+                    let what = &found.columns[c].text;
+                    worst = (error, format!("d {what}/d {} = {} against {reference}", p.name, m.derivatives[k]));
+                }
+            }
+        }
+        worst
+    }
+}

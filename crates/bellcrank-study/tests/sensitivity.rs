@@ -1,0 +1,126 @@
+//! Sensitivities against closed forms and against differences of tight runs.
+
+mod common;
+
+use bellcrank_study::sensitivity::QuestionError;
+use common::machines::{ALL, BOUNCE, GRAZE, STOP, WIND};
+use common::{Machine, machine};
+
+/// One of the bench's machines, by a part of its model and a measure that is asked of it.
+fn compare(model: &str, of: &str, bound: f64) {
+    let found = ALL.iter().find(|m| m.model.contains(model) && m.of.contains(&of)).expect("a machine of the bench");
+    let (error, place) = found.compare();
+    assert!(error < bound, "{model}: {error:e}, {place}");
+}
+
+fn derivative(machine: &Machine, of: usize, to: usize) -> f64 {
+    let found = machine.answer().unwrap_or_else(|e| panic!("{e}"));
+    found.measured[of].derivatives[to]
+}
+
+fn refused(machine: &Machine) -> String {
+    match machine.answer() {
+        Ok(_) => panic!("it has an answer"),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn a_loop_in_the_plane_agrees_with_differences_along_stages_and_along_accepted_points() {
+    compare("slider-crank", "slider.x.mean", 1e-6);
+    compare("slider-crank", "link.angle", 1e-6);
+}
+
+#[test]
+fn a_spinning_top_agrees_with_differences() {
+    compare("gyroscope", "end.z.min", 1e-6);
+}
+
+#[test]
+fn redundant_loops_agree_with_differences() {
+    compare("bennett", "far.x", 1e-6);
+}
+
+#[test]
+fn driven_machines_agree_with_differences() {
+    compare("quick-return", "ram.x", 1e-6);
+}
+
+#[test]
+fn bodies_that_bend_agree_with_differences() {
+    compare("flexible-rod", "tip.x", 1e-6);
+}
+
+#[test]
+fn a_breakpoint_that_moves_with_its_parameter_has_the_closed_form() {
+    // v = F T − F/2 (t − T), x = F T²/2 + F T (t − T) − F/4 (t − T)², all over m
+    let machine = machine(WIND, &["ball.vx", "ball.x"], &["T", "F"], 1.0);
+    let (m, f, t, end) = (0.5, 3.0, 0.4, 1.0);
+    let exact = [
+        [1.5 * f, t - 0.5 * (end - t)],
+        [
+            f * t + f * (end - t) - f * t + 0.5 * f * (end - t),
+            0.5 * t * t + t * (end - t) - 0.25 * (end - t) * (end - t),
+        ],
+    ];
+    for (of, row) in exact.iter().enumerate() {
+        for (to, exact) in row.iter().enumerate() {
+            let found = derivative(&machine, of, to);
+            assert!((found - exact / m).abs() < 1e-8 * exact.abs(), "{of} {to}: {found} {}", exact / m);
+        }
+    }
+}
+
+#[test]
+fn a_bounce_has_the_closed_form() {
+    // it falls h − r in t₁ = √(2(h − r)/g) and leaves with e g t₁: z = r + e g t₁ (t − t₁) − g (t − t₁)²/2
+    let machine = machine(BOUNCE, &["ball.z", "ball.vz"], &["e", "h"], 1.0);
+    let (g, e, h, r, end) = (9.81f64, 0.8, 1.0, 0.1, 1.0);
+    let t1 = (2.0 * (h - r) / g).sqrt();
+    let by_h = 1.0 / (g * t1);
+    let exact = [
+        [g * t1 * (end - t1), (e * g * (end - t1) - e * g * t1 + g * (end - t1)) * by_h],
+        [g * t1, (e * g + g) * by_h],
+    ];
+    for (of, row) in exact.iter().enumerate() {
+        for (to, exact) in row.iter().enumerate() {
+            let found = derivative(&machine, of, to);
+            assert!((found - exact).abs() < 1e-7 * exact.abs(), "{of} {to}: {found} {exact}");
+        }
+    }
+}
+
+#[test]
+fn sticking_and_slipping_agree_with_differences() {
+    compare("stick-slip", "mass.x", 1e-6);
+}
+
+#[test]
+fn a_start_at_an_event_is_refused_by_name() {
+    let text: &str = Box::leak(format!("{STOP}start.pin = {{ angle = 1.2 }}\n").into_boxed_str());
+    let told = refused(&machine(text, &["pin.angle"], &["start.pin.angle"], 0.5));
+    assert!(told.contains("`start.pin.angle`") && told.contains("event"), "{told}");
+}
+
+#[test]
+fn a_stop_that_is_just_grazed_is_refused_by_name() {
+    let told = refused(&machine(GRAZE, &["slide.position"], &["A"], 0.5));
+    assert!(told.contains("`A`") && told.contains("same events") && told.contains("stop"), "{told}");
+}
+
+#[test]
+fn what_has_no_derivative_is_refused_by_name() {
+    let of = |of: &'static [&'static str], to: &'static [&'static str]| refused(&machine(STOP, of, to, 0.1));
+    let told = of(&["pin.angel"], &["k"]);
+    assert!(told.contains("pin.angel") && told.contains("pin.angle"), "{told}");
+    let told = of(&["pin.angle"], &["kk"]);
+    assert!(told.contains("no parameter `kk`"), "{told}");
+    let told = of(&["pin.angle"], &["body.bar.mass"]);
+    assert!(told.contains("`body.bar.mass` has no value"), "{told}");
+    let told = of(&["pin.angle"], &["solve.rtol"]);
+    assert!(told.contains("choice of the solver"), "{told}");
+    let told = of(&["run.steps"], &["k"]);
+    assert!(told.contains("no derivative"), "{told}");
+    let whole = machine("net.toml", &["net.x"], &["n"], 0.1).answer().err();
+    assert!(matches!(whole, Some(QuestionError::Report(_))));
+}

@@ -264,7 +264,6 @@ impl Mirror<'_> {
                 self.vector(node, "normal", Polar)?;
                 if self.plane { Ok(()) } else { self.direction(node, "axis", Axial, [0, 1, 0]) }
             }
-            "rope" => Ok(()),
             "contact" => self.vector(node, "normal", Polar),
             "stop" if flips => {
                 each(node, &["lower", "upper"])?;

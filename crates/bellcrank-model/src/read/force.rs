@@ -45,17 +45,15 @@ impl<'a> Reader<'a> {
             // a torque has no point: the place may be left out
             Ends::Turning if free => self.turning_ends(&values, self.two_bodies(&values)?).to_vec(),
             Ends::Centres if free => self.two_bodies(&values)?.map(|body| self.middle_end(body)).to_vec(),
-            Ends::Surfaces if free => {
-                let (bodies, axes) = (self.two_bodies(&values)?, self.facing(values.optional_vector("normal")));
-                let place = |body: Option<usize>| self.world(&self.middle_end(body));
-                bodies.map(|body| self.attach_world(body, place(body), self.axes_here() * axes)).to_vec()
-            }
             Ends::Several => self.several_ends(&values)?,
-            Ends::Wheel if free => {
+            Ends::Surfaces | Ends::Wheel if free => {
                 let bodies = self.two_bodies(&values)?;
+                let axes = |k: usize| match kind.ends {
+                    Ends::Wheel => self.road_or_wheel(&values, k),
+                    _ => self.facing(values.optional_vector("normal")),
+                };
                 let place = |body: Option<usize>| self.world(&self.middle_end(body));
-                let axes = |k: usize| self.axes_here() * self.road_or_wheel(&values, k);
-                [0, 1].map(|k| self.attach_world(bodies[k], place(bodies[k]), axes(k))).to_vec()
+                [0, 1].map(|k| self.attach_world(bodies[k], place(bodies[k]), self.axes_here() * axes(k))).to_vec()
             }
             _ => {
                 let axes = match kind.ends {

@@ -166,7 +166,7 @@ fn rolling_wheels_and_dependent_rows_have_their_forms() {
 #[test]
 fn forms_are_refused_by_name_where_they_do_not_apply() {
     let refusal = |text: &str, options: Options| {
-        Simulation::new(&system(text), options).err().map_or(String::new(), |e| e.to_string())
+        Simulation::new(system(text), options).err().map_or(String::new(), |e| e.to_string())
     };
     let bdf = refusal(FOUR_BAR, on(MaggiLu, MethodName::Bdf, None));
     assert!(bdf.contains("maggi-lu gives accelerations, to explicit methods, and bdf is implicit"), "{bdf}");

@@ -16,10 +16,10 @@ fn delta() -> String {
     let mut loops = String::new();
     for k in 0..3 {
         let (sin, cos) = (2.0 * PI * f64::from(k) / 3.0).sin_cos();
-        let _ = write!(
+        let _ = writeln!(
             out,
             "<body name=\"arm{k}\" pos=\"{} {} 0\"><joint name=\"motor{k}\" axis=\"{} {cos} 0\" damping=\"0.1\"/>\
-             <geom type=\"capsule\" fromto=\"0 0 0 {} {} 0\" size=\"0.01\"/>\n",
+             <geom type=\"capsule\" fromto=\"0 0 0 {} {} 0\" size=\"0.01\"/>",
             0.1 * cos,
             0.1 * sin,
             -sin,
@@ -30,10 +30,10 @@ fn delta() -> String {
             let elbow = [0.2 * cos - off * sin, 0.2 * sin + off * cos];
             let rod = format!("{} {} -0.45", -0.25 * cos, -0.25 * sin);
             let [x, y] = elbow;
-            let _ = write!(
+            let _ = writeln!(
                 out,
                 "<body name=\"rod{k}{side}\" pos=\"{x} {y} 0\"><joint name=\"ball{k}{side}\" type=\"ball\"/>\
-                 <geom type=\"capsule\" fromto=\"0 0 0 {rod}\" size=\"0.005\"/></body>\n"
+                 <geom type=\"capsule\" fromto=\"0 0 0 {rod}\" size=\"0.005\"/></body>"
             );
             let _ = writeln!(
                 loops,

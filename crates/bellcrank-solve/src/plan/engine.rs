@@ -252,7 +252,6 @@ impl ImplicitPlan {
                 averaged: self.tested == Tested::Q && !as_dassl,
                 horizon,
                 least_share: least_share(options.rtol),
-                ..BdfOptions::default()
             }));
         };
         let method = match self.step {

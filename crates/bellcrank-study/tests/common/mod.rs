@@ -115,7 +115,7 @@ impl Machine {
             for (c, m) in found.measured.iter().enumerate() {
                 let reference = (4.0 * narrow[c] - wide[c]) / 3.0;
                 let error = (m.derivatives[k] - reference).abs() / reference.abs().max(1e-12);
-                if !(error <= worst.0) {
+                if error.is_nan() || error > worst.0 {
                     let what = &found.columns[c].text;
                     worst = (error, format!("d {what}/d {} = {} against {reference}", p.name, m.derivatives[k]));
                 }

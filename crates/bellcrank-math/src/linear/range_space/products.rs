@@ -159,6 +159,8 @@ impl Work for Update<'_> {
         let [r, c, k] = p.sizes::<R, C, K>();
         let mut b = [0.0; MOST * MOST];
         let of = block(self.s, p.b, c * k);
+        // sizes are known when this is compiled: a loop is unrolled, a copy would be a call
+        #[allow(clippy::manual_memcpy)]
         for i in 0..c * k {
             b[i] = of[i];
         }
@@ -231,6 +233,7 @@ impl Work for Within<'_> {
         let (from, size) = if self.back { (p.c, r) } else { (p.b, c) };
         let mut x = [0.0; MOST];
         let of = block(self.v, from, size);
+        #[allow(clippy::manual_memcpy)] // as above
         for i in 0..size {
             x[i] = of[i];
         }

@@ -146,7 +146,7 @@ fn joints_of_park_open_with_the_square_of_epsilon_and_steps_have_their_order() {
 
 #[test]
 fn rolling_wheels_and_dependent_rows_have_their_forms() {
-    let s = system(include_str!("../../../examples/rolling-disk.toml"));
+    let s = system(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/rolling-disk.toml")));
     let exact = ends(&run(&s, on(Index1, MethodName::Dop853, None)));
     for formulation in [Baumgarte, Augmented, MaggiLu, MaggiQr, MaggiSvd] {
         let options = on(formulation, MethodName::Dop853, None).with(|o| o.parameters.iterates = 4);

@@ -458,6 +458,16 @@ const PAIRS: &[(&str, &str, &[(&str, &str)])] = &[
         &[("j", "p")],
     ),
     (
+        "point-on-curve",
+        r#"j = { type = "point-on-curve", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.5*cos(s)", "0.3*sin(s)", "0.1*sin(2*s)"], range = [0, "2*pi"], closed = true }"#,
+        &[("j", "p")],
+    ),
+    (
+        "cam",
+        r#"j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.4*cos(s)", "0.3*sin(s)"], range = [0, "2*pi"], closed = true, radius = 0.1 }"#,
+        &[("j", "p")],
+    ),
+    (
         "distance",
         r#"j = { type = "distance", between = ["a", "b"], at = [[0.1, 0.2, 0], [0.5, 0, 0]] }"#,
         &[("j", "p")],

@@ -146,6 +146,29 @@ j = { type = "fixed", between = ["a", "b"], at = [0.5, 0, 0] }"#,
         poses: |x, _| vec![at(PIN + axes()[0] * x[3], euler(x))],
     },
     Case {
+        kind: "point-on-curve",
+        joints: r#"j = { type = "point-on-curve", between = ["ground", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.5*cos(s)", "0.3*sin(s)", "0.1*sin(2*s)"], range = [0, "2*pi"], closed = true }"#,
+        x: &[0.0, 0.0, 0.0, 0.0],
+        u: &[2.0, -0.5, 1.0, 0.3],
+        poses: |x, _| {
+            let s = x[3];
+            vec![at(Vec3::new(0.5 * s.cos(), 0.3 * s.sin(), 0.1 * (2.0 * s).sin()), euler(x))]
+        },
+    },
+    Case {
+        // an eccentric circle and a roller on a slide: the distance of their centres is 0.4 m
+        kind: "cam",
+        joints: r#"g = { type = "revolute", between = ["ground", "a"], at = [0, 0, 0], axis = [0, 0, 1] }
+h = { type = "prismatic", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 0, 0] }
+j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.1 + 0.3*cos(s)", "0.3*sin(s)"], range = [0, "2*pi"], closed = true, radius = 0.1 }"#,
+        x: &[0.0],
+        u: &[2.0],
+        poses: |x, _| {
+            let place = 0.1 * x[0].cos() + (0.16 - 0.01 * x[0].sin().powi(2)).sqrt();
+            vec![at(Vec3::ZERO, turn(Vec3::new(0.0, 0.0, 1.0), x[0])), at(Vec3::new(place, 0.0, 0.0), Mat3::IDENTITY)]
+        },
+    },
+    Case {
         kind: "point-on-plane",
         joints: r#"j = { type = "point-on-plane", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 2, 3] }"#,
         x: &[0.0, 0.0, 0.0, 0.0, 0.0],

@@ -71,19 +71,7 @@ impl<'a> Reader<'a> {
             let units = [["m", "rad"], ["m/s", "rad/s"]];
             values.check_unit("reference", units[usize::from(rate)][usize::from(motion.turns())])?;
         }
-        let points = ends.iter().map(|e| self.world(e)).collect();
-        let frame = |e: &End| Frame { p: self.world(e), r: self.axes_of(e), ..Frame::default() };
-        let frames = ends.iter().map(frame).collect();
-        let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
-        let masses = ends.iter().map(|e| e.body.map(mass)).collect();
-        let radius = |b: usize| match self.model.bodies[b].shape {
-            Shape::Sphere { radius } => Some(radius),
-            Shape::Cylinder { radius, .. } if self.plane || kind.ends == Ends::Wheel => Some(radius),
-            _ => None,
-        };
-        let radii = ends.iter().map(|e| e.body.and_then(radius)).collect();
-        let (space, axes) = (self.model.space, self.axes_here());
-        let placement = forces::Placement { points, frames, masses, radii, space, axes, acts_on, measures };
+        let placement = forces::Placement { acts_on, measures, ..self.placement(kind, &ends) };
         let force = (kind.make)(&values, &placement)?;
         self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {
@@ -92,6 +80,27 @@ impl<'a> Reader<'a> {
         let entry = ForceEntry { name: name.to_string(), kind: kind.name, force: Arc::from(force), ends };
         self.model.forces.push(entry);
         Ok(())
+    }
+
+    /// What a force may know of the bodies at its ends.
+    fn placement(&self, kind: &forces::Kind, ends: &[End]) -> forces::Placement {
+        let frame = |e: &End| Frame { p: self.world(e), r: self.axes_of(e), ..Frame::default() };
+        let mass = |b: usize| each!(&self.model.bodies[b].body, b => b.mass());
+        let radius = |b: usize| match self.model.bodies[b].shape {
+            Shape::Sphere { radius } => Some(radius),
+            Shape::Cylinder { radius, .. } if self.plane || kind.ends == forces::Ends::Wheel => Some(radius),
+            _ => None,
+        };
+        forces::Placement {
+            points: ends.iter().map(|e| self.world(e)).collect(),
+            frames: ends.iter().map(frame).collect(),
+            masses: ends.iter().map(|e| e.body.map(mass)).collect(),
+            radii: ends.iter().map(|e| e.body.and_then(radius)).collect(),
+            space: self.model.space,
+            axes: self.axes_here(),
+            acts_on: None,
+            measures: None,
+        }
     }
 
     /// Refuses functions of the state where a force cannot follow them.

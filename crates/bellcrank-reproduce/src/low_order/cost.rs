@@ -39,7 +39,7 @@ pub(super) fn cost(report: &mut Report, quick: bool) {
             let steps = s.statistics.steps as f64;
             Some([s.statistics.flops as f64 / steps, s.statistics.factorizations as f64 / steps, s.wall_seconds])
         };
-        let of = |p: &Preset, formulation: FormulationKind| by(p, formulation, None);
+        let of = |p: &Preset, formulation: FormulationKind| by(p, formulation, Some(Iteration::Full));
         let Some(i3) = Preset::by_name("hht-i3") else { continue };
         let Some(base) = of(i3, FormulationKind::Index3) else { continue };
         let mut row = vec![name.to_string()];

@@ -17,7 +17,7 @@ use bellcrank_model::dynamics::Targets;
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, Subject, Unknown, Workspace};
 use std::sync::Arc;
 
-/// M, G and their factors at a point.
+/// M, G and their factors at a point. Its fields are one linear system: matrix, solvers, what is left out, and right-hand side.
 pub struct Kkt {
     pub(super) dynamics: Arc<dyn Dynamics>,
     pub(super) matrix: BlockMatrix,
@@ -138,6 +138,12 @@ impl Kkt {
     pub fn explain(&self) -> String {
         match self.recursive {
             true => "recursion from the leaves of the tree to its root (no loops)".into(),
+            false if matches!(self.quick, Quick::Made(_)) => {
+                format!(
+                    "{}; accelerations in the space of the constraints while pivots are good",
+                    self.linear.explain()
+                )
+            }
             false => self.linear.explain(),
         }
     }

@@ -111,7 +111,7 @@ pub fn check_width(values: &[f64], channels: usize) -> io::Result<()> {
 /// ```
 /// use bellcrank_solve::record::OnStep;
 /// let mut steps = 0;
-/// let mut count = OnStep(|_: &bellcrank_solve::history::Taken<'_>| steps += 1);
+/// let mut count = OnStep(|_: &bellcrank_solve::history::AcceptedStep<'_>| steps += 1);
 /// # let _: &mut dyn bellcrank_solve::record::Recorder = &mut count;
 /// ```
 pub struct OnStep<F>(pub F);

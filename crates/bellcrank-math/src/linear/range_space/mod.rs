@@ -29,7 +29,7 @@ struct Pivot {
     updates: Range<u32>,
 }
 
-/// The factors, and the lists of products that make them: one field for each list of numbers or products.
+/// The factors, and the lists of products that make them. Its many fields are these lists, one for each.
 #[derive(Default)]
 pub struct RangeSpace {
     /// The number of unknowns a, and of the values of G.

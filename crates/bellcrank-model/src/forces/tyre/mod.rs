@@ -26,7 +26,9 @@ use road::Road;
 /// is exactly F ṙ. With t = a×n/cos γ forward and l = n×t to the left, u the velocity of the wheel against the road at C, V = t·v
 /// that of its centre and Ω its spin, the slips are
 ///
-///     κ = −(V − R_e Ω)/√(V² + V₀²)        tan α = l·u/√(V² + V₀²)
+/// ```text
+/// κ = −(V − R_e Ω)/√(V² + V₀²)        tan α = l·u/√(V² + V₀²)
+/// ```
 ///
 /// or with relaxation lengths σ the states κ̇′ = (−(V − R_e Ω) − √(V² + V₀²) κ′)/σ_x, and α′ likewise.
 struct Tyre {

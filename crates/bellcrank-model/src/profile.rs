@@ -39,6 +39,8 @@ const WRAPPED: usize = 32;
 
 /// A tangent so much shorter than the longest is a cusp.
 const CUSP: f64 = 1e-6;
+/// Points closer than this part of the size of a curve are one.
+const TOUCH: f64 = 1e-9;
 
 /// Corrections of a point that is sought.
 const CORRECTIONS: usize = 50;
@@ -303,7 +305,16 @@ fn across(v: Vec3) -> Vec3 {
 fn crossing(all: &[(f64, Local)], closed: bool) -> Option<[f64; 2]> {
     let n = all.len() - 1;
     let p = |k: usize| all[k].1.at;
-    let turn = |a: Vec3, b: Vec3, c: Vec3| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    let size = all.iter().map(|(_, l)| across(l.at - p(0)).norm()).fold(0.0, f64::max);
+    // a crossing may lie exactly at samples: a corner on a chord, to rounding, is on neither side of it
+    let side = |a: Vec3, b: Vec3, c: Vec3| {
+        let turn = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+        if turn.abs() <= TOUCH * size * across(b - a).norm() { 0.0 } else { turn.signum() }
+    };
+    let meet = |a: Vec3, b: Vec3, c: Vec3, d: Vec3| {
+        (0..2)
+            .all(|i| a[i].max(b[i]) + TOUCH * size >= c[i].min(d[i]) && c[i].max(d[i]) + TOUCH * size >= a[i].min(b[i]))
+    };
     for i in 0..n {
         let (a, b) = (p(i), p(i + 1));
         for j in i + 2..n {
@@ -311,7 +322,7 @@ fn crossing(all: &[(f64, Local)], closed: bool) -> Option<[f64; 2]> {
                 continue;
             }
             let (c, d) = (p(j), p(j + 1));
-            if turn(a, b, c) * turn(a, b, d) < 0.0 && turn(c, d, a) * turn(c, d, b) < 0.0 {
+            if meet(a, b, c, d) && side(a, b, c) * side(a, b, d) <= 0.0 && side(c, d, a) * side(c, d, b) <= 0.0 {
                 return Some([all[i].0, all[j].0]);
             }
         }

@@ -318,7 +318,6 @@ fn names_that_could_fool_a_terminal() {
 fn bodies_without_what_a_joint_needs() {
     let mut s = Session::new("bodies");
     let rod = "rod = { from = [0, 0, 0], to = [1, 0, 0], mass = 1 }";
-    s.run("thin.toml", &format!("[body.stick]\n{rod}\n"), "");
     let natural = format!("[body.stick]\n{rod}\ncoordinates = \"natural\"\n");
     let joint = |kind: &str, body: &str, at: &str| {
         format!("[joint.hinge]\ntype = \"{kind}\"\nbetween = [\"ground\", \"{body}\"]\nat = {at}\n")

@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_closed_spline_is_smooth_where_it_closes_and_finds_its_nearest_points() {
-        let ring = ring(120);
+        let ring = ring(400);
         let [a, b] = ring.range.map(|s| (ring.at(s - 1e-9), ring.at(s + 1e-9)));
         for (x, y) in [(a.0, a.1), (b.0, b.1)] {
             assert!((x.at - y.at).norm() < 1e-7 && (x.slope - y.slope).norm() < 1e-7);

@@ -464,7 +464,7 @@ const PAIRS: &[(&str, &str, &[(&str, &str)])] = &[
     ),
     (
         "cam",
-        r#"j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.4*cos(s)", "0.3*sin(s)"], range = [0, "2*pi"], closed = true, radius = 0.1 }"#,
+        r#"j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.4*cos(s)", "0.3*sin(s)", 0], range = [0, "2*pi"], closed = true, radius = 0.1 }"#,
         &[("j", "p")],
     ),
     (

@@ -160,7 +160,7 @@ j = { type = "fixed", between = ["a", "b"], at = [0.5, 0, 0] }"#,
         kind: "cam",
         joints: r#"g = { type = "revolute", between = ["ground", "a"], at = [0, 0, 0], axis = [0, 0, 1] }
 h = { type = "prismatic", between = ["ground", "b"], at = [0.5, 0, 0], axis = [1, 0, 0] }
-j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.1 + 0.3*cos(s)", "0.3*sin(s)"], range = [0, "2*pi"], closed = true, radius = 0.1 }"#,
+j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve = ["0.1 + 0.3*cos(s)", "0.3*sin(s)", 0], range = [0, "2*pi"], closed = true, radius = 0.1 }"#,
         x: &[0.0],
         u: &[2.0],
         poses: |x, _| {

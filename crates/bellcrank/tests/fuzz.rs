@@ -209,8 +209,8 @@ fn models() -> Vec<String> {
         .into();
     paths.extend(common::models());
     let texts: Vec<String> = paths.iter().map(|p| std::fs::read_to_string(p).unwrap()).collect();
-    // a text has no folder to read modes and tables from
-    let reads = |t: &String| t.contains(".modal\"") || t.contains(".csv\"");
+    // a text has no folder to read modes, tables and parts from
+    let reads = |t: &String| [".modal\"", ".csv\"", ".toml\"", ".tir\""].iter().any(|file| t.contains(file));
     let texts: Vec<String> = texts.into_iter().filter(|t| !reads(t)).collect();
     let joints = bellcrank_model::joints::CATALOG.iter().map(|k| k.name);
     for kind in joints.chain(bellcrank_model::forces::CATALOG.iter().map(|k| k.name)) {

@@ -165,7 +165,8 @@ j = { type = "cam", between = ["a", "b"], at = [[0, 0, 0], [0.5, 0, 0]], curve =
         u: &[2.0],
         poses: |x, _| {
             let place = 0.1 * x[0].cos() + (0.16 - 0.01 * x[0].sin().powi(2)).sqrt();
-            vec![at(Vec3::ZERO, turn(Vec3::new(0.0, 0.0, 1.0), x[0])), at(Vec3::new(place, 0.0, 0.0), Mat3::IDENTITY)]
+            let turned = turn(Vec3::new(0.0, 0.0, 1.0), x[0]);
+            vec![(turned * AT_A, turned), at(Vec3::new(place, 0.0, 0.0), Mat3::IDENTITY)]
         },
     },
     Case {

@@ -25,9 +25,10 @@ Quantities are in SI units.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import _interpreter, _cli  # noqa: F401, I001
+from . import _interpreter  # noqa: F401
 from ._bellcrank import State, __version__
 from ._catalog import beam, box, cylinder, mesh, modal, rod, section, sphere, table
+from ._cli import main as _main  # noqa: F401
 from ._equations import Equations
 from ._errors import BellcrankError, ChannelError, DoubtWarning, ModelError, OptionError, ResultsError, SimulationError
 from ._model import Model, example, examples, load, load_robot, loads

@@ -27,6 +27,7 @@ __all__ = [
     "nearest",
     "open",
     "plan",
+    "set_fmu_host",
     "statics",
 ]
 

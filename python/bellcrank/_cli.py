@@ -7,7 +7,6 @@ import sys
 
 from . import _bellcrank
 
-
 # FMUs of other tools run in a process of their own: this interpreter, with the extension module alone
 _HOST = """
 import importlib.util, sys

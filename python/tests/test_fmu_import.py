@@ -39,9 +39,15 @@ def test_an_fmu_runs_beside_a_model(both: Path) -> None:
     m = bc.load(str(both))
     assert m.inputs == {}, "what an FMU gives is no input"
     r = m.run()
-    # equal pendulums with equal starts never strain the spring
-    assert np.abs(r["a_pin.angle"] - r["b.b_pin.angle"]).max() < 1e-5
     assert r["a_pin.angle"].min() < -0.9
+
+    # equal pendulums with equal starts would never strain the spring: what is left is of the first order of the exchange
+    def strain(r: bc.Results) -> float:
+        return float(np.abs(r["a_pin.angle"] - r["b.b_pin.angle"]).max())
+
+    finer = m.replace({"fmu.b.step": 5e-4}).run()
+    assert strain(r) < 6e-3
+    assert 1.8 < strain(r) / strain(finer) < 2.2
 
 
 def test_runs_with_fmus_go_back_and_go_on_in_threads(both: Path) -> None:
@@ -61,5 +67,5 @@ def test_runs_with_fmus_go_back_and_go_on_in_threads(both: Path) -> None:
 
 def test_an_fmu_that_is_none_is_named(both: Path) -> None:
     (both.parent / "b.fmu").write_bytes(b"nothing")
-    with pytest.raises(bc.ModelError, match="FMU `b`: `b.fmu` is no archive"):
+    with pytest.raises(bc.ModelError, match=r"FMU `b`: `b\.fmu` is no archive"):
         bc.load(str(both)).run()

@@ -250,7 +250,7 @@ impl Description {
         package_roots: Vec<PathBuf>,
         loops: Option<PathBuf>,
     ) -> PyResult<Description> {
-        use bellcrank::robots::{Base, Options};
+        use bellcrank::robots::{Base, RobotOptions};
         let base = match base {
             None => None,
             Some("fixed") => Some(Base::Fixed),
@@ -262,7 +262,8 @@ impl Description {
         if stops.is_some_and(|k| !k.is_finite() || k <= 0.0) {
             return Err(PyValueError::new_err("`stops` is a stiffness, and must be positive"));
         }
-        let options = Options { base, repair, stops, inputs, roots: package_roots, loops, ..Options::default() };
+        let options =
+            RobotOptions { base, repair, stops, inputs, roots: package_roots, loops, ..RobotOptions::default() };
         let robot = bellcrank::robots::open(&path, &options).map_err(|report| reported(Kind::Model, &report))?;
         let mut inner = Inner::of(ModelSource::Robot(Arc::new(robot)));
         inner.compile(py)?;

@@ -8,21 +8,21 @@ use bellcrank_model::dynamics::Dynamics;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::testing::{derivative, values};
 use bellcrank_model::{Piece, Point, Relative, Slopes, State, System, Unknown};
-use bellcrank_robots::{Base, Options};
+use bellcrank_robots::{Base, RobotOptions};
 use std::io::BufRead;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let has = |flag: &str| arguments.iter().any(|a| a == flag);
     let plain = has("--plain");
-    let options = Options {
+    let options = RobotOptions {
         base: has("--base").then_some(if has("free") { Base::Free } else { Base::Fixed }),
         repair: has("--repair"),
         friction: !plain,
         ties: !plain,
         actuators: !plain,
         visuals: false,
-        ..Options::default()
+        ..RobotOptions::default()
     };
     let fail = |text: String| -> ! {
         eprintln!("{text}");

@@ -37,7 +37,7 @@ mod urdf;
 mod write;
 mod xml;
 
-pub use options::{Base, Options};
+pub use options::{Base, RobotOptions};
 pub use robot::{Along, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told};
 
 use bellcrank_model::build::Model;
@@ -87,20 +87,20 @@ pub fn is_robot(path: &str) -> bool {
 }
 
 /// Reads a robot file.
-pub fn open(path: &str, options: &Options) -> Result<Robots, Report> {
+pub fn open(path: &str, options: &RobotOptions) -> Result<Robots, Report> {
     let path = Path::new(path);
     let document = xml::Document::open(path, Some(mjcf::INCLUDE))?;
     convert(path, &document, options)
 }
 
 /// Reads a robot from a text, under the name of the file it would be in.
-pub fn parse(name: &str, text: &str, options: &Options) -> Result<Robots, Report> {
+pub fn parse(name: &str, text: &str, options: &RobotOptions) -> Result<Robots, Report> {
     let path = Path::new(name);
     let document = xml::Document::parse(path, text.to_string(), Some(mjcf::INCLUDE))?;
     convert(path, &document, options)
 }
 
-fn convert(path: &Path, document: &xml::Document, options: &Options) -> Result<Robots, Report> {
+fn convert(path: &Path, document: &xml::Document, options: &RobotOptions) -> Result<Robots, Report> {
     let failed = |problems| Report::new(document.sources.clone(), problems);
     let root = document.root();
     let format = match root.name() {

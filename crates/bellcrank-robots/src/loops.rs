@@ -8,7 +8,7 @@
 //! axis = [0, 0, 1]              # likewise
 //! ```
 
-use crate::options::Options;
+use crate::options::RobotOptions;
 use crate::plain;
 use crate::robot::{Along, Joint, JointKind, Robot};
 use bellcrank_math::Vec3;
@@ -43,7 +43,7 @@ const LOOP: &[Field] = &[
 ];
 
 /// Adds the loops of the file that was given, or of NAME.loops.toml.
-pub fn add(robot: &mut Robot, path: &Path, options: &Options) -> Result<(), Report> {
+pub fn add(robot: &mut Robot, path: &Path, options: &RobotOptions) -> Result<(), Report> {
     let beside = path.with_extension("loops.toml");
     let file = match &options.loops {
         Some(file) => file.clone(),

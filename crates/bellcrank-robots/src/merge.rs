@@ -1,6 +1,6 @@
 //! From links to bodies: links that fixed joints hold together become one, and each body must be physical.
 
-use crate::options::{Base, Options};
+use crate::options::{Base, RobotOptions};
 use crate::robot::{Along, Inertial, Joint, JointKind, Link, Robot};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::file::suggest::quoted;
@@ -38,7 +38,7 @@ impl Bodies {
 }
 
 /// Merges, and refuses or repairs what is not physical.
-pub fn merge(robot: &mut Robot, options: &Options) -> Result<Bodies, Diagnostics> {
+pub fn merge(robot: &mut Robot, options: &RobotOptions) -> Result<Bodies, Diagnostics> {
     hold_base(robot, options);
     let mut melted = vec![false; robot.joints.len()];
     loop {
@@ -60,7 +60,7 @@ pub fn merge(robot: &mut Robot, options: &Options) -> Result<Bodies, Diagnostics
 }
 
 /// Holds the root links, or leaves them free, where the file does not tell.
-fn hold_base(robot: &mut Robot, options: &Options) {
+fn hold_base(robot: &mut Robot, options: &RobotOptions) {
     let mut carried = vec![false; robot.links.len()];
     for joint in robot.joints.iter().filter(|j| !j.closes) {
         if let Some(child) = joint.between[1] {
@@ -121,7 +121,7 @@ pub fn hold_all(robot: &mut Robot) -> bool {
 }
 
 /// Merges what [`hold_all`] has held.
-pub fn merge_held(robot: &mut Robot, options: &Options) -> Result<Bodies, Diagnostics> {
+pub fn merge_held(robot: &mut Robot, options: &RobotOptions) -> Result<Bodies, Diagnostics> {
     let bodies = unite(robot, &vec![false; robot.joints.len()]);
     let (problems, _) = judge(robot, &bodies, options);
     problems.or(bodies)
@@ -189,7 +189,7 @@ fn unite(robot: &Robot, melted: &[bool]) -> Bodies {
 }
 
 /// What is wrong with the bodies; and where the robot is repaired, the joints to hold.
-fn judge(robot: &mut Robot, bodies: &Bodies, options: &Options) -> (Diagnostics, Vec<usize>) {
+fn judge(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> (Diagnostics, Vec<usize>) {
     let mut problems = Diagnostics::new();
     for b in &bodies.list {
         let link = &robot.links[b.lead];
@@ -289,7 +289,7 @@ fn weightless(robot: &Robot, bodies: &Bodies) -> Vec<usize> {
 }
 
 /// The inertia that the model gets: made definite where the robot is repaired.
-pub fn inertia(robot: &mut Robot, body: &Body, options: &Options) -> Mat3 {
+pub fn inertia(robot: &mut Robot, body: &Body, options: &RobotOptions) -> Mat3 {
     let Inertial { mass, inertia, .. } = body.inertial;
     // a sum over links is symmetric up to rounding
     let mut m = inertia;

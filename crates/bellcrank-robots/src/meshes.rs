@@ -6,7 +6,7 @@
 
 use crate::BodyVisual;
 use crate::merge::Bodies;
-use crate::options::Options;
+use crate::options::RobotOptions;
 use crate::robot::{Look, Pose, Robot};
 use crate::write::matrix;
 use bellcrank_model::build::Model;
@@ -26,7 +26,7 @@ pub fn visuals(
     bodies: &Bodies,
     names: &[String],
     path: &Path,
-    options: &Options,
+    options: &RobotOptions,
 ) -> Vec<BodyVisual> {
     let folders = Folders::of(path, options, &robot.folders);
     let mut known: HashMap<String, Result<(PathBuf, Mesh), String>> = HashMap::new();
@@ -76,7 +76,7 @@ struct Folders {
 }
 
 impl Folders {
-    fn of(path: &Path, options: &Options, own: &[PathBuf]) -> Folders {
+    fn of(path: &Path, options: &RobotOptions, own: &[PathBuf]) -> Folders {
         let beside = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
             _ => PathBuf::from("."),

@@ -13,7 +13,7 @@ pub enum Base {
 
 /// How a robot file becomes a model.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RobotOptions {
     /// What root links do; where it is left out, as the file says, and fixed where it does not say.
     pub base: Option<Base>,
     /// Makes unphysical inertias physical, and tells what it did.
@@ -36,9 +36,9 @@ pub struct Options {
     pub loops: Option<PathBuf>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for RobotOptions {
+    fn default() -> RobotOptions {
+        RobotOptions {
             base: None,
             repair: false,
             stops: None,

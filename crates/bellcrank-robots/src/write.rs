@@ -2,7 +2,7 @@
 
 use crate::merge::{self, Bodies};
 use crate::names::{Names, symbol};
-use crate::options::Options;
+use crate::options::RobotOptions;
 use crate::robot::{Actuator, Joint, JointKind, Robot, Tie};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::build::Model;
@@ -38,7 +38,7 @@ fn entries<const N: usize>(list: [(&str, Value); N]) -> Entries {
 struct Writer<'a> {
     robot: &'a mut Robot,
     bodies: &'a Bodies,
-    options: &'a Options,
+    options: &'a RobotOptions,
     model: Model,
     names: Names,
     symbols: Names,
@@ -49,7 +49,7 @@ struct Writer<'a> {
 }
 
 /// Writes the sections.
-pub fn write(robot: &mut Robot, bodies: &Bodies, options: &Options) -> Written {
+pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Written {
     let g = robot.gravity;
     let model = Model::spatial(robot.name.clone()).gravity([g[0], g[1], g[2]]);
     let mut symbols = Names::default();

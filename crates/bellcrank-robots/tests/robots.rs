@@ -5,14 +5,14 @@ use bellcrank_model::dynamics::Dynamics;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::testing::{derivative, values};
 use bellcrank_model::{Piece, Point, Relative, Slopes, System, Unknown};
-use bellcrank_robots::{Base, Options, Robots, parse};
+use bellcrank_robots::{Base, RobotOptions, Robots, parse};
 
-fn robot(name: &str, text: &str, options: &Options) -> Robots {
+fn robot(name: &str, text: &str, options: &RobotOptions) -> Robots {
     parse(name, text, options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn refused(name: &str, text: &str) -> String {
-    parse(name, text, &Options::default()).err().map_or_else(|| panic!("accepted:\n{text}"), |e| e.to_string())
+    parse(name, text, &RobotOptions::default()).err().map_or_else(|| panic!("accepted:\n{text}"), |e| e.to_string())
 }
 
 fn system(robot: &Robots) -> System {
@@ -66,7 +66,7 @@ fn pendulum() -> String {
 
 #[test]
 fn fixed_joints_are_merged_and_weigh_as_one_body() {
-    let options = Options { friction: false, ..Options::default() };
+    let options = RobotOptions { friction: false, ..RobotOptions::default() };
     let sample = robot("sample.urdf", &pendulum(), &options);
     let s = system(&sample);
     assert_eq!((s.model.bodies.len(), s.model.joints.len()), (1, 1));
@@ -88,7 +88,7 @@ fn fixed_joints_are_merged_and_weigh_as_one_body() {
 
 #[test]
 fn limits_friction_and_inputs_become_forces_where_they_are_wanted() {
-    let options = Options { stops: Some(1e4), inputs: true, ..Options::default() };
+    let options = RobotOptions { stops: Some(1e4), inputs: true, ..RobotOptions::default() };
     let s = system(&robot("sample.urdf", &pendulum(), &options));
     let kinds: Vec<&str> = s.model.forces.iter().map(|f| f.kind).collect();
     assert_eq!(kinds, ["joint-friction", "stop", "joint-actuator"]);
@@ -100,7 +100,7 @@ fn limits_friction_and_inputs_become_forces_where_they_are_wanted() {
 
 #[test]
 fn a_free_base_moves_and_falls() {
-    let options = Options { base: Some(Base::Free), friction: false, ..Options::default() };
+    let options = RobotOptions { base: Some(Base::Free), friction: false, ..RobotOptions::default() };
     let text = pendulum().replace("<link name=\"base\"/>\n", &link("base", 4.0, [0.0; 3], [0.1, 0.1, 0.1]));
     let s = system(&robot("sample.urdf", &text, &options));
     let r = relative(&s);
@@ -132,7 +132,7 @@ fn coordinates_that_mimic_others_are_tied() {
         ]
         .concat(),
     );
-    let sample = robot("sample.urdf", &text, &Options::default());
+    let sample = robot("sample.urdf", &text, &RobotOptions::default());
     let s = system(&sample);
     assert_eq!(s.model.joints.iter().filter(|j| j.kind == "tie").count(), 1);
     let p = Point::at(&s.initial_state(), s.layout());
@@ -154,7 +154,7 @@ fn bodies_and_joints_get_names_of_their_own() {
         ]
         .concat(),
     );
-    let sample = robot("sample.urdf", &text, &Options::default());
+    let sample = robot("sample.urdf", &text, &RobotOptions::default());
     let s = system(&sample);
     let names: Vec<&str> =
         s.model.bodies.iter().map(|b| b.name.as_str()).chain(s.model.joints.iter().map(|j| j.name.as_str())).collect();
@@ -176,7 +176,7 @@ fn unphysical_bodies_are_refused_by_name_or_repaired_and_told() {
         "{message}"
     );
     assert!(message.contains("sample.urdf:4:1"), "{message}");
-    let repair = Options { repair: true, ..Options::default() };
+    let repair = RobotOptions { repair: true, ..RobotOptions::default() };
     let repaired = robot("sample.urdf", &indefinite, &repair);
     assert!(
         repaired.told.notes.iter().any(|n| n.starts_with("repaired: the principal moments")),
@@ -261,12 +261,12 @@ fn hostile_mjcf_files_are_refused_with_their_place() {
 fn a_file_in_which_nothing_moves_is_held_in_place_and_told() {
     let text = "<mujoco><worldbody><body name=\"milk\"><geom type=\"box\" size=\"0.1 0.1 0.2\"/>\
                 <body name=\"cap\" pos=\"0 0 0.2\"><geom size=\"0.02\"/></body></body></worldbody></mujoco>";
-    let found = robot("milk.xml", text, &Options::default());
+    let found = robot("milk.xml", text, &RobotOptions::default());
     assert!(found.told.notes.iter().any(|n| n.starts_with("nothing in the file moves")), "{:?}", found.told.notes);
     let s = system(&found);
     assert_eq!((s.model.bodies.len(), s.model.joints.len()), (1, 1));
     let spring = "<mujoco><worldbody><body><joint name=\"j\" springdamper=\"1 1\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
-    let told = robot("spring.xml", spring, &Options::default()).told;
+    let told = robot("spring.xml", spring, &RobotOptions::default()).told;
     assert!(told.left_out.iter().any(|l| l.what == "`springdamper`" && l.names == ["j"]), "{:?}", told.left_out);
 }
 
@@ -279,7 +279,7 @@ fn a_chain_of_a_hundred_thousand_links_is_read() {
         text +=
             &joint(&format!("j{k}"), "continuous", [&format!("l{}", k - 1), &format!("l{k}")], "0 0 -1", "0 1 0", "");
     }
-    let sample = robot("chain.urdf", &urdf(&text), &Options::default());
+    let sample = robot("chain.urdf", &urdf(&text), &RobotOptions::default());
     assert!(sample.model.to_toml().contains(&format!("[joint.j{n}]")));
 }
 
@@ -316,7 +316,7 @@ const MJCF: &str = r#"<mujoco model="sample">
 
 #[test]
 fn mjcf_has_armature_springs_defaults_geoms_and_actuators() {
-    let sample = robot("sample.xml", MJCF, &Options::default());
+    let sample = robot("sample.xml", MJCF, &RobotOptions::default());
     let text = sample.model.to_toml();
     let s = system(&sample);
     assert_eq!(s.model.gravity, Vec3::new(0.0, 0.0, -10.0));
@@ -352,7 +352,7 @@ fn joints_of_one_body_turn_one_after_the_other_and_armature_counts() {
     let text = r#"<mujoco><worldbody><body name="b">
         <joint name="x" axis="1 0 0" armature="0.3"/><joint name="y" axis="0 1 0"/>
         <inertial pos="0 0 -1" mass="2" diaginertia="0.1 0.2 0.3"/></body></worldbody></mujoco>"#;
-    let s = system(&robot("two.xml", text, &Options::default()));
+    let s = system(&robot("two.xml", text, &RobotOptions::default()));
     let r = relative(&s);
     let q = [0.4, -0.9];
     let (mass, force) = equations(&r, &q);
@@ -386,7 +386,7 @@ const SDF: &str = r#"<sdf version="1.6"><model name="four-bar">
 
 #[test]
 fn sdf_joints_that_close_loops_stay_equations() {
-    let sample = robot("four-bar.sdf", SDF, &Options::default());
+    let sample = robot("four-bar.sdf", SDF, &RobotOptions::default());
     let s = system(&sample);
     assert_eq!((s.model.bodies.len(), s.model.joints.len()), (3, 4));
     assert_eq!(s.model.joints[3].tree, Some(false));
@@ -428,7 +428,7 @@ fn the_same_arm_in_three_formats_has_the_same_equations() {
         inertial("0 0.2 -0.3", 1.0, [0.02, 0.03, 0.01])
     );
     let all = [("arm.urdf", urdf.as_str()), ("arm.xml", mjcf), ("arm.sdf", &sdf)].map(|(name, text)| {
-        let s = system(&robot(name, text, &Options::default()));
+        let s = system(&robot(name, text, &RobotOptions::default()));
         let r = relative(&s);
         equations(&r, &[0.7, 0.3])
     });
@@ -447,7 +447,7 @@ fn visuals_are_written_and_read_back() {
         "</inertial><visual><origin xyz=\"0 0 -0.5\" rpy=\"0 1.5 0\"/><geometry><cylinder radius=\"0.1\" length=\"1\"/></geometry></visual>\
          <visual><geometry><box size=\"1 2 3\"/></geometry></visual><visual><geometry><mesh filename=\"package://none/a.stl\"/></geometry></visual></link>\n<link name=\"weight\">",
     );
-    let sample = robot("sample.urdf", &text, &Options::default());
+    let sample = robot("sample.urdf", &text, &RobotOptions::default());
     assert_eq!(sample.visuals.len(), 2);
     assert!(sample.told.left_out.iter().any(|l| l.what == "the mesh" && l.names == ["arm"]), "{:?}", sample.told);
     let (toml, copies) = sample.to_toml("meshes");
@@ -487,7 +487,7 @@ fn loops_beside_a_tree_are_closed() {
         std::fs::write(&beside, text).unwrap();
     };
     write("[2, 0, 0]");
-    let open = || bellcrank_robots::open(&file.to_string_lossy(), &Options::default());
+    let open = || bellcrank_robots::open(&file.to_string_lossy(), &RobotOptions::default());
     let sample = open().unwrap_or_else(|e| panic!("{e}"));
     let s = system(&sample);
     assert_eq!(s.model.joints.iter().map(|j| j.tree).collect::<Vec<_>>(), [None, None, None, Some(false)]);

@@ -146,7 +146,7 @@ pub struct BlockMatrix {
 
 /// The values of a matrix, some of which may be borrowed.
 #[derive(Clone, Copy)]
-pub struct Values<'a> {
+pub struct MatrixValues<'a> {
     /// All values, void where rows are borrowed.
     pub own: &'a [f64],
     /// The values from the trailing rows of multipliers on.
@@ -158,7 +158,7 @@ pub struct Values<'a> {
 #[cfg(target_arch = "x86_64")]
 const LINES: usize = 4;
 
-impl<'a> Values<'a> {
+impl<'a> MatrixValues<'a> {
     /// The array that holds the value at `offset`, and its index there.
     #[inline(always)]
     pub fn from(self, offset: u32) -> (&'a [f64], usize) {
@@ -236,10 +236,10 @@ impl BlockMatrix {
     }
 
     /// All values, borrowed or not.
-    pub fn all_values(&self) -> Values<'_> {
+    pub fn all_values(&self) -> MatrixValues<'_> {
         let first_of_last = self.pattern.ends[0] as usize;
         let last = if self.borrowed.is_empty() { &self.values[first_of_last..] } else { &self.borrowed[..] };
-        Values { own: &self.values, last, first_of_last }
+        MatrixValues { own: &self.values, last, first_of_last }
     }
 
     /// Copies the values of another matrix of the same pattern, its borrowed rows included.

@@ -4,7 +4,7 @@
 use super::unchecked::{at, at_mut};
 
 /// A row of N numbers, at most eight.
-pub trait Row<const N: usize>: Copy {
+pub trait Lanes<const N: usize>: Copy {
     /// A row of zeros.
     fn zero() -> Self;
 
@@ -34,18 +34,18 @@ pub trait Row<const N: usize>: Copy {
 }
 
 /// The instructions that kernels are compiled for.
-pub trait Machine {
+pub trait Instructions {
     /// Whether its code has to be compiled for AVX2 and FMA.
     const AVX2: bool;
 
     /// Its rows of N numbers.
-    type Row<const N: usize>: Row<N>;
+    type Lanes<const N: usize>: Lanes<N>;
 
     /// a b + c, rounded once where the processor does that fast.
     fn fma(a: f64, b: f64, c: f64) -> f64;
 
     /// The transpose: C rows of R numbers from R rows of C.
-    fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C];
+    fn transposed<const R: usize, const C: usize>(rows: &[Self::Lanes<C>; R]) -> [Self::Lanes<R>; C];
 }
 
 /// Any processor; FUSED if it multiplies and adds with one rounding.
@@ -56,7 +56,7 @@ pub struct Plain<const FUSED: bool>;
 pub struct PlainRow<const FUSED: bool, const N: usize>([f64; N]);
 
 // Where AVX2 is the rule, these serve old processors alone: as calls they take half a minute less to compile.
-impl<const FUSED: bool, const N: usize> Row<N> for PlainRow<FUSED, N> {
+impl<const FUSED: bool, const N: usize> Lanes<N> for PlainRow<FUSED, N> {
     #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     fn zero() -> Self {
@@ -111,9 +111,9 @@ impl<const FUSED: bool, const N: usize> Row<N> for PlainRow<FUSED, N> {
     }
 }
 
-impl<const FUSED: bool> Machine for Plain<FUSED> {
+impl<const FUSED: bool> Instructions for Plain<FUSED> {
     const AVX2: bool = false;
-    type Row<const N: usize> = PlainRow<FUSED, N>;
+    type Lanes<const N: usize> = PlainRow<FUSED, N>;
 
     #[inline(always)]
     fn fma(a: f64, b: f64, c: f64) -> f64 {
@@ -121,7 +121,7 @@ impl<const FUSED: bool> Machine for Plain<FUSED> {
     }
 
     #[inline(always)]
-    fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {
+    fn transposed<const R: usize, const C: usize>(rows: &[Self::Lanes<C>; R]) -> [Self::Lanes<R>; C] {
         let mut columns = [PlainRow([0.0; R]); C];
         for r in 0..R {
             for c in 0..C {
@@ -137,7 +137,7 @@ pub use avx2::Avx2;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use super::{Machine, Row};
+    use super::{Instructions, Lanes};
     use std::arch::x86_64::*;
 
     /// A processor with AVX2 and FMA. Kernels may be instantiated for it only inside functions marked
@@ -198,7 +198,7 @@ mod avx2 {
         }
     }
 
-    impl<const N: usize> Row<N> for Pair<N> {
+    impl<const N: usize> Lanes<N> for Pair<N> {
         #[inline(always)]
         fn zero() -> Self {
             // SAFETY: the processor has AVX2, see `Avx2`.
@@ -254,9 +254,9 @@ mod avx2 {
         }
     }
 
-    impl Machine for Avx2 {
+    impl Instructions for Avx2 {
         const AVX2: bool = true;
-        type Row<const N: usize> = Pair<N>;
+        type Lanes<const N: usize> = Pair<N>;
 
         #[inline(always)]
         fn fma(a: f64, b: f64, c: f64) -> f64 {
@@ -264,7 +264,7 @@ mod avx2 {
         }
 
         #[inline(always)]
-        fn transposed<const R: usize, const C: usize>(rows: &[Self::Row<C>; R]) -> [Self::Row<R>; C] {
+        fn transposed<const R: usize, const C: usize>(rows: &[Self::Lanes<C>; R]) -> [Self::Lanes<R>; C] {
             // SAFETY: the processor has AVX2, see `Avx2`.
             let zero = unsafe { _mm256_setzero_pd() };
             let mut columns = [Pair([zero; 2]); C];
@@ -319,12 +319,12 @@ mod tests {
 
     /// An array of nines into which the results of all operations on rows of N and M numbers were written.
     #[inline(always)]
-    fn computed<K: Machine, const N: usize, const M: usize>() -> [f64; 80] {
+    fn computed<K: Instructions, const N: usize, const M: usize>() -> [f64; 80] {
         let mut out = [9.0; 80];
-        let mut rows = [K::Row::<N>::zero(); M];
+        let mut rows = [K::Lanes::<N>::zero(); M];
         for m in 0..M {
             // SAFETY: m + 3 + N <= 7 + 3 + 8 < 20.
-            let (a, b) = unsafe { (K::Row::<N>::load(&NUMBERS, m), K::Row::<N>::load(&NUMBERS, m + 3)) };
+            let (a, b) = unsafe { (K::Lanes::<N>::load(&NUMBERS, m), K::Lanes::<N>::load(&NUMBERS, m + 3)) };
             rows[m] = rows[m].plus(0.3, a).minus(-1.1, b).plus_magnitudes(a, b).plus_row(b);
         }
         for (k, row) in K::transposed(&rows).into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Reads and writes without bounds checks: the checks took a third of the kernels' time.
 //!
-//! All offsets come from a `Plan`, which checks them once per pattern (`plan/check.rs`). Builds with debug assertions check
+//! All offsets come from a `PartPlan`, which checks them once per pattern (`plan/check.rs`). Builds with debug assertions check
 //! every access.
 
 /// N numbers of `v` from `i` on.

@@ -4,7 +4,7 @@ use crate::cli::places::refused;
 use crate::cli::{Failure, tell};
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::{Read, read_model};
-use bellcrank_robots::{Base, Options, Told, is_robot};
+use bellcrank_robots::{Base, RobotOptions, Told, is_robot};
 use bellcrank_solve::choices::{in_file, understood};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -58,19 +58,19 @@ impl RobotArgs {
         flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
     }
 
-    fn options(&self) -> Result<Options, Report> {
+    fn options(&self) -> Result<RobotOptions, Report> {
         if let Some(k) = self.stops.filter(|k| !k.is_finite() || *k <= 0.0) {
             let help = "a stiffness in N m/rad or N/m, such as --stops 1e4";
             return Err(Diagnostic::error(format!("--stops is {k}, and must be positive")).help(help).into());
         }
-        Ok(Options {
+        Ok(RobotOptions {
             base: self.base.map(|b| if b == Roots::Free { Base::Free } else { Base::Fixed }),
             repair: self.repair,
             stops: self.stops,
             inputs: self.inputs,
             roots: self.package_root.clone(),
             loops: self.loops.clone(),
-            ..Options::default()
+            ..RobotOptions::default()
         })
     }
 }
@@ -104,7 +104,7 @@ pub fn json(told: &Told) -> serde_json::Value {
     serde_json::json!({ "left_out": left, "notes": told.notes })
 }
 
-/// Options of `convert`.
+/// RobotOptions of `convert`.
 #[derive(Args)]
 pub struct Convert {
     /// The robot file (URDF, MJCF or SDF), or a model file.

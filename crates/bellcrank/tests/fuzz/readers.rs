@@ -35,7 +35,7 @@ fn model(name: &str, bytes: &[u8]) {
 
 fn robot(name: &str, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    match bellcrank_robots::parse(name, text, &bellcrank_robots::Options::default()) {
+    match bellcrank_robots::parse(name, text, &bellcrank_robots::RobotOptions::default()) {
         Ok(robots) => _ = robots.read(&[]).map(|read| read.model.compile()),
         Err(report) => assert!(!report.to_string().is_empty()),
     }

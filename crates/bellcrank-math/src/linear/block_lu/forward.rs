@@ -3,7 +3,7 @@
 use crate::{
     linear::{
         blocks::Class,
-        lanes::Machine,
+        lanes::Instructions,
         plan::{ElimNode, Kernel},
         unchecked::{at, at_mut},
     },
@@ -15,7 +15,7 @@ use crate::{
 /// # Safety
 /// Panel, blocks and border are those of `node` in a checked plan, and x has the dimension of that plan.
 #[inline(always)]
-pub unsafe fn forward_node<M: Machine>(
+pub unsafe fn forward_node<M: Instructions>(
     node: &ElimNode,
     panel: &[f64],
     blocks: &[(u32, Class)],
@@ -42,7 +42,7 @@ pub unsafe fn forward_node<M: Machine>(
 /// # Safety
 /// As for `forward_node`, and the node has P pivots.
 #[inline(always)]
-unsafe fn forward_small<M: Machine, const P: usize>(
+unsafe fn forward_small<M: Instructions, const P: usize>(
     panel: &[f64],
     border: &[u32],
     first: usize,

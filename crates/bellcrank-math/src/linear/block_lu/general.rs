@@ -6,8 +6,8 @@ use crate::{
         blocks::Class,
         interface::LinearError,
         kernels::{rows, scaled, spread, subtract_products, tile_rows},
-        lanes::{Machine, Row},
-        plan::{ElimNode, Source, take},
+        lanes::{Instructions, Lanes},
+        plan::{ElimNode, LeafSource, take},
         unchecked::{at, at_mut},
     },
     numbers::dot,
@@ -23,7 +23,7 @@ impl NodeWork<'_> {
         ///
         /// # Safety
         /// The node has P pivots, `sources` are its own, and `a` has all values of the matrix.
-        fn eliminate_leaf<const P: usize>(a: &[f64], sources: &[Source]) -> Result<(), LinearError> = leaf
+        fn eliminate_leaf<const P: usize>(a: &[f64], sources: &[LeafSource]) -> Result<(), LinearError> = leaf
     }
 
     apart! {
@@ -53,7 +53,11 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `eliminate_leaf`.
     #[inline(always)]
-    unsafe fn leaf<M: Machine, const P: usize>(&mut self, a: &[f64], sources: &[Source]) -> Result<(), LinearError> {
+    unsafe fn leaf<M: Instructions, const P: usize>(
+        &mut self,
+        a: &[f64],
+        sources: &[LeafSource],
+    ) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
         // SAFETY: by the contract.
         let d: [[f64; P]; P] = unsafe { rows(a, own.upper as usize, P) };
@@ -73,14 +77,14 @@ impl NodeWork<'_> {
             // SAFETY: by the contract; the positions of a block in the border are adjacent.
             with_size!(source.size, 1 2 3 4 5; 6, C => unsafe {
                 let u = scaled::<M, P, C>(&inverse, a, upper, C);
-                let mut l = [M::Row::<P>::zero(); C];
+                let mut l = [M::Lanes::<P>::zero(); C];
                 for c in 0..C {
-                    l[c] = Row::load(a, lower + c * P);
+                    l[c] = Lanes::load(a, lower + c * P);
                     l[c].store(self.panel, P * (width + done + c));
                 }
                 let l = M::transposed(&l);
                 let first = self.border[done] as usize;
-                let mut magnitude = M::Row::<C>::load(self.magnitude, first);
+                let mut magnitude = M::Lanes::<C>::load(self.magnitude, first);
                 for r in 0..P {
                     u[r].store(self.panel, r * width + P + done);
                     magnitude = magnitude.plus_magnitudes(l[r], u[r]);
@@ -97,7 +101,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `eliminate_small`.
     #[inline(always)]
-    unsafe fn small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
+    unsafe fn small<M: Instructions, const P: usize>(&mut self) -> Result<(), LinearError> {
         let width = P + self.node.m as usize;
         // SAFETY: the panel has P rows of this width.
         let d: [[f64; P]; P] = unsafe { rows(self.panel, 0, width) };
@@ -131,7 +135,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `spread`.
     #[inline(always)]
-    unsafe fn spread_runs<M: Machine, const P: usize>(&mut self) {
+    unsafe fn spread_runs<M: Instructions, const P: usize>(&mut self) {
         let width = P + self.node.m as usize;
         let mut targets = self.targets;
         let mut column = P;
@@ -158,7 +162,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `eliminate`.
     #[inline(always)]
-    unsafe fn any<M: Machine>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
+    unsafe fn any<M: Instructions>(&mut self, blocks: &[(u32, Class)], strip: &mut [f64]) -> Result<(), LinearError> {
         let (p, m) = (self.node.p as usize, self.node.m as usize);
         let width = p + m;
         let mut k = 0;
@@ -185,7 +189,7 @@ impl NodeWork<'_> {
 
     /// Eliminates the diagonal block of n pivots from pivot k on, within the panel.
     #[inline(always)]
-    fn eliminate_block<M: Machine>(
+    fn eliminate_block<M: Instructions>(
         &mut self,
         k: usize,
         n: usize,
@@ -237,7 +241,12 @@ impl NodeWork<'_> {
 /// # Safety
 /// `panel` is that of a node of P pivots with this border in a checked plan, and x has the dimension of that plan.
 #[inline(always)]
-pub unsafe fn backward_small<M: Machine, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
+pub unsafe fn backward_small<M: Instructions, const P: usize>(
+    panel: &[f64],
+    border: &[u32],
+    first: usize,
+    x: &mut [f64],
+) {
     let width = P + border.len();
     // SAFETY: by the contract.
     let mut own = *unsafe { at::<P>(x, first) };

@@ -25,7 +25,7 @@ mod symmetric;
 #[cfg(test)]
 mod tests;
 
-use self::part::{Part, shared};
+use self::part::{PartFactors, shared};
 use super::{
     blocks::{BlockMatrix, BlockPattern, Class},
     interface::{Flops, LinearError, LinearSolver},
@@ -47,7 +47,7 @@ const POOR_CUT: f64 = 1e-6;
 pub struct BlockLu {
     analysis: Arc<Analysis>,
     /// The last one is eliminated after all others.
-    parts: Vec<Part>,
+    parts: Vec<PartFactors>,
     dropped: Vec<usize>,
     flops: Flops,
     is_whole: bool,
@@ -88,7 +88,7 @@ impl BlockLu {
             factor: sizes().map(|(p, m)| 2 * p * (p * p + p * m + half(p, m))).sum(),
             solve: sizes().map(|(p, m)| 2 * p * (p + 2 * m + if symmetric { p } else { 0 })).sum(),
         };
-        let parts = analysis.plans.iter().cloned().map(Part::new).collect();
+        let parts = analysis.plans.iter().cloned().map(PartFactors::new).collect();
         Ok(BlockLu { analysis, parts, dropped: Vec::with_capacity(droppable), flops, is_whole: !parted })
     }
 

@@ -8,7 +8,7 @@ macro_rules! apart {
     ($(#[$meta:meta])* fn $name:ident$(<const $p:ident: usize>)?($($argument:ident: $type:ty),*) $(-> $result:ty)? = $kernel:ident) => {
         $(#[$meta])*
         #[inline(always)]
-        pub unsafe fn $name<M: Machine $(, const $p: usize)?>(&mut self, $($argument: $type),*) $(-> $result)? {
+        pub unsafe fn $name<M: Instructions $(, const $p: usize)?>(&mut self, $($argument: $type),*) $(-> $result)? {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
@@ -23,7 +23,7 @@ macro_rules! apart {
                 }
             }
             #[inline(never)]
-            unsafe fn plain<M: Machine $(, const $p: usize)?>(work: &mut NodeWork<'_>, $($argument: $type),*) $(-> $result)? {
+            unsafe fn plain<M: Instructions $(, const $p: usize)?>(work: &mut NodeWork<'_>, $($argument: $type),*) $(-> $result)? {
                 // SAFETY: by the contract of the kernel.
                 unsafe { work.$kernel::<M $(, $p)?>($($argument),*) }
             }

@@ -4,11 +4,11 @@ use super::{forward::forward_node, general, node_work::NodeWork, symmetric};
 #[cfg(target_arch = "x86_64")]
 use crate::linear::lanes::Avx2;
 use crate::linear::{
-    blocks::{Class, Values},
+    blocks::{Class, MatrixValues},
     interface::LinearError,
     kernels::{Pivots, copy},
-    lanes::{Machine, Plain},
-    plan::{BlockCopy, Kernel, Opening, Plan, WIDEST_RUN, take, take_last},
+    lanes::{Instructions, Plain},
+    plan::{BlockCopy, Kernel, Opening, PartPlan, WIDEST_RUN, take, take_last},
     unchecked::{at, at_mut},
 };
 use crate::tape::Tape;
@@ -22,8 +22,8 @@ const AHEAD: usize = 12;
 
 /// The factors of a part.
 #[derive(Default)]
-pub struct Part {
-    pub plan: Arc<Plan>,
+pub struct PartFactors {
+    pub plan: Arc<PartPlan>,
     /// Its own panels, then its contributions to those of the last part.
     values: Vec<f64>,
     /// Σ |contributions| to every diagonal entry from bodies and velocities, in elimination order.
@@ -43,7 +43,7 @@ macro_rules! dispatched {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
-                unsafe fn fused(part: &mut Part, $($argument: $type),*) $(-> $result)? {
+                unsafe fn fused(part: &mut PartFactors, $($argument: $type),*) $(-> $result)? {
                     // SAFETY: by the contract of the sweep.
                     unsafe { part.$sweep::<Avx2>($($argument),*) }
                 }
@@ -58,13 +58,13 @@ macro_rules! dispatched {
     };
 }
 
-impl Part {
+impl PartFactors {
     /// Room for the factors that a plan describes.
-    pub fn new(plan: Arc<Plan>) -> Part {
+    pub fn new(plan: Arc<PartPlan>) -> PartFactors {
         let dimension = plan.dimension + plan.shared_dimension;
         let multipliers = plan.blocks.iter().filter(|(_, class)| *class == Class::Multiplier);
         let droppable = multipliers.map(|block| block.0 as usize).sum();
-        Part {
+        PartFactors {
             values: vec![0.0; plan.length + plan.shared_length],
             magnitude: vec![0.0; dimension],
             pivots: Pivots::new(plan.largest, plan.dimension, droppable, plan.symmetric),
@@ -88,7 +88,7 @@ impl Part {
     ///
     /// # Safety
     /// `a` has all values of a matrix of the analyzed pattern.
-    pub unsafe fn factor(&mut self, a: Values, b: Option<&[f64]>, others: &[Part]) {
+    pub unsafe fn factor(&mut self, a: MatrixValues, b: Option<&[f64]>, others: &[PartFactors]) {
         self.values[self.plan.length..].fill(0.0);
         self.magnitude[self.plan.dimension..].fill(0.0);
         self.x[self.plan.dimension..].fill(0.0);
@@ -103,8 +103,8 @@ impl Part {
     }
 
     /// x ← L⁻¹ b, with the contributions of `others`.
-    pub fn go_forward(&mut self, b: &[f64], others: &[Part]) {
-        let Part { plan, x, .. } = self;
+    pub fn go_forward(&mut self, b: &[f64], others: &[PartFactors]) {
+        let PartFactors { plan, x, .. } = self;
         let (own, shared) = x.split_at_mut(plan.dimension);
         for (x, &i) in own.iter_mut().zip(&plan.scalar) {
             *x = b[i as usize];
@@ -126,7 +126,7 @@ impl Part {
     dispatched! {
         /// # Safety
         /// As for `factor`.
-        fn factor_dispatched(a: Values, b: Option<&[f64]>, others: &[Part]) -> Result<(), LinearError> = factor_nodes
+        fn factor_dispatched(a: MatrixValues, b: Option<&[f64]>, others: &[PartFactors]) -> Result<(), LinearError> = factor_nodes
     }
 
     dispatched! {
@@ -144,13 +144,13 @@ impl Part {
     /// # Safety
     /// As for `factor`; M may be `Avx2` in functions compiled for AVX2 and FMA alone.
     #[inline(always)]
-    unsafe fn factor_nodes<M: Machine>(
+    unsafe fn factor_nodes<M: Instructions>(
         &mut self,
-        a: Values,
+        a: MatrixValues,
         b: Option<&[f64]>,
-        others: &[Part],
+        others: &[PartFactors],
     ) -> Result<(), LinearError> {
-        let Part { plan, values, magnitude, pivots, x, strip, .. } = self;
+        let PartFactors { plan, values, magnitude, pivots, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_mut_slice();
         let mut done = 0;
@@ -242,8 +242,8 @@ impl Part {
     /// # Safety
     /// M may be `Avx2` in functions compiled for AVX2 and FMA alone.
     #[inline(always)]
-    unsafe fn forward_nodes<M: Machine>(&mut self) {
-        let Part { plan, values, x, strip, .. } = self;
+    unsafe fn forward_nodes<M: Instructions>(&mut self) {
+        let PartFactors { plan, values, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = values.as_slice();
         let mut first = 0;
@@ -260,8 +260,8 @@ impl Part {
     /// # Safety
     /// M may be `Avx2` in functions compiled for AVX2 and FMA alone.
     #[inline(always)]
-    unsafe fn backward_nodes<M: Machine>(&mut self) {
-        let Part { plan, values, x, strip, .. } = self;
+    unsafe fn backward_nodes<M: Instructions>(&mut self) {
+        let PartFactors { plan, values, x, strip, .. } = self;
         let mut lists = plan.lists();
         let mut values = &values[..plan.length];
         let mut first = plan.dimension;
@@ -321,7 +321,7 @@ fn has_fma() -> bool {
 unsafe fn open(
     opening: &Opening,
     copies: &[BlockCopy],
-    a: Values,
+    a: MatrixValues,
     values: &mut [f64],
     magnitude: &mut [f64],
     symmetric: bool,

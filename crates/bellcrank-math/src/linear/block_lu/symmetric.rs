@@ -18,11 +18,11 @@
 use super::node_work::NodeWork;
 use crate::{
     linear::{
-        blocks::{Class, Values},
+        blocks::{Class, MatrixValues},
         interface::LinearError,
         kernels::{rows, subtract, subtract_products, tile_rows},
-        lanes::{Machine, Row},
-        plan::{ElimNode, Source, take},
+        lanes::{Instructions, Lanes},
+        plan::{ElimNode, LeafSource, take},
         unchecked::{at, at_mut},
     },
     numbers::dot,
@@ -34,10 +34,10 @@ impl NodeWork<'_> {
     /// # Safety
     /// The node has P pivots, `sources` are its own, and `a` has all values of the matrix below the diagonal.
     #[inline(always)]
-    pub unsafe fn eliminate_symmetric_leaf<M: Machine, const P: usize>(
+    pub unsafe fn eliminate_symmetric_leaf<M: Instructions, const P: usize>(
         &mut self,
-        a: Values,
-        sources: &[Source],
+        a: MatrixValues,
+        sources: &[LeafSource],
     ) -> Result<(), LinearError> {
         let Some((own, sources)) = sources.split_first() else { return Ok(()) };
         // number by number: data written in one width and read back in another stalls the processor
@@ -73,7 +73,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// The node has P pivots.
     #[inline(always)]
-    pub unsafe fn eliminate_symmetric_small<M: Machine, const P: usize>(&mut self) -> Result<(), LinearError> {
+    pub unsafe fn eliminate_symmetric_small<M: Instructions, const P: usize>(&mut self) -> Result<(), LinearError> {
         // SAFETY: the panel begins with P rows of P numbers.
         let mut d: [[f64; P]; P] = unsafe { rows(self.panel, 0, P) };
         for r in 0..P {
@@ -100,7 +100,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `finish`.
     #[inline(always)]
-    unsafe fn finish_small<M: Machine, const P: usize>(
+    unsafe fn finish_small<M: Instructions, const P: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
@@ -121,7 +121,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `finish`, and K divides P.
     #[inline(always)]
-    unsafe fn finish_blocks<M: Machine, const P: usize, const K: usize>(
+    unsafe fn finish_blocks<M: Instructions, const P: usize, const K: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],
@@ -140,13 +140,13 @@ impl NodeWork<'_> {
             // SAFETY: `lower` has a row of P numbers for every target; the plan has checked the runs, whose positions are
             // adjacent, and their targets.
             with_size!(run, 1 2 3 4 5; 6, B => unsafe {
-                let mut l = [M::Row::<P>::zero(); B];
+                let mut l = [M::Lanes::<P>::zero(); B];
                 for c in 0..B {
-                    l[c] = Row::load(lower, P * c);
+                    l[c] = Lanes::load(lower, P * c);
                 }
                 let l = M::transposed(&l);
-                let mut w = [M::Row::<B>::zero(); P]; // D⁻¹Lᵀ
-                let mut sum = M::Row::<B>::zero();
+                let mut w = [M::Lanes::<B>::zero(); P]; // D⁻¹Lᵀ
+                let mut sum = M::Lanes::<B>::zero();
                 for r in 0..P {
                     let block = r / K * K;
                     for k in block..block + K {
@@ -156,7 +156,7 @@ impl NodeWork<'_> {
                 }
                 if body {
                     let first = self.border[done] as usize;
-                    M::Row::<B>::load(self.magnitude, first).plus_row(sum).store(self.magnitude, first);
+                    M::Lanes::<B>::load(self.magnitude, first).plus_row(sum).store(self.magnitude, first);
                 }
                 subtract::<M, P, B>(lower, &w, targets, self.later);
             });
@@ -176,7 +176,7 @@ impl NodeWork<'_> {
     /// # Safety
     /// As for `eliminate_symmetric`.
     #[inline(always)]
-    unsafe fn any_symmetric<M: Machine>(
+    unsafe fn any_symmetric<M: Instructions>(
         &mut self,
         blocks: &[(u32, Class)],
         strip: &mut [f64],
@@ -212,7 +212,7 @@ impl NodeWork<'_> {
 
     /// Eliminates the diagonal block of n pivots from pivot k on, within the panel.
     #[inline(always)]
-    fn eliminate_symmetric_block<M: Machine>(
+    fn eliminate_symmetric_block<M: Instructions>(
         &mut self,
         k: usize,
         n: usize,
@@ -255,7 +255,7 @@ impl NodeWork<'_> {
 
     /// `w` ← D⁻¹Lᵀ for some columns of the border.
     #[inline(always)]
-    fn scaled_run<M: Machine>(&self, blocks: &[(u32, Class)], first: usize, columns: usize, w: &mut [f64]) {
+    fn scaled_run<M: Instructions>(&self, blocks: &[(u32, Class)], first: usize, columns: usize, w: &mut [f64]) {
         let p = self.node.p as usize;
         for c in 0..columns {
             let l = &self.panel[p * (p + first + c)..p * (p + first + c + 1)];
@@ -293,11 +293,16 @@ fn is_block_diagonal<const P: usize, const K: usize>(d: &[[f64; P]; P]) -> bool 
 /// # Safety
 /// `panel` is that of a node of P pivots with this border in a checked plan, and x has the dimension of that plan.
 #[inline(always)]
-pub unsafe fn backward_small<M: Machine, const P: usize>(panel: &[f64], border: &[u32], first: usize, x: &mut [f64]) {
-    let mut sums = M::Row::<P>::zero();
+pub unsafe fn backward_small<M: Instructions, const P: usize>(
+    panel: &[f64],
+    border: &[u32],
+    first: usize,
+    x: &mut [f64],
+) {
+    let mut sums = M::Lanes::<P>::zero();
     for (i, &from) in border.iter().enumerate() {
         // SAFETY: by the contract.
-        sums = unsafe { sums.plus(at::<1>(x, from as usize)[0], Row::load(panel, P * (P + i))) };
+        sums = unsafe { sums.plus(at::<1>(x, from as usize)[0], Lanes::load(panel, P * (P + i))) };
     }
     let mut sum = [0.0; P];
     // SAFETY: by the contract; `sum` has P numbers.

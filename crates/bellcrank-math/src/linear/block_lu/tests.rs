@@ -220,7 +220,7 @@ fn the_same_input_gives_the_same_bits() {
 #[test]
 fn parts_are_eliminated_alike_by_any_number_of_threads() {
     let mut rng = Random::new(3);
-    let chain = Sample::tree(&mut rng, &[3, 6], 700, 1);
+    let chain = Sample::tree(&mut rng, &[3, 6], if cfg!(miri) { 60 } else { 700 }, 1);
     let mut twins = Sample::ladder(160);
     twins.joints.extend_from_within(40..60);
     let tree = Sample::tree(&mut rng, &[3], 900, 100);

@@ -1,10 +1,10 @@
 //! Inverses of blocks of one to six rows, without a search for pivots.
 
-use crate::linear::lanes::Machine;
+use crate::linear::lanes::Instructions;
 
 /// C + A B.
 #[inline(always)]
-fn add_product<M: Machine, const R: usize, const K: usize, const C: usize>(
+fn add_product<M: Instructions, const R: usize, const K: usize, const C: usize>(
     c: &[[f64; C]; R],
     a: &[[f64; K]; R],
     b: &[[f64; C]; K],
@@ -48,7 +48,11 @@ pub fn is_safe(next: f64, last: f64, magnitude: f64, safe: f64) -> bool {
 
 /// W⁻¹ without a search for pivots, and whether every pivot was at least `safe` times its magnitude.
 #[inline(always)]
-pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P], safe: f64) -> ([[f64; P]; P], bool) {
+pub fn invert<M: Instructions, const P: usize>(
+    w: &[[f64; P]; P],
+    magnitude: &[f64; P],
+    safe: f64,
+) -> ([[f64; P]; P], bool) {
     let mut inverse = [[0.0; P]; P];
     // P is a constant: one branch stays. Up to three rows by cofactors, which takes one division.
     let safe = match P {
@@ -93,7 +97,7 @@ pub fn invert<M: Machine, const P: usize>(w: &[[f64; P]; P], magnitude: &[f64; P
 
 /// P = N + K rows: [A B; C D]⁻¹ = [A⁻¹ + X S⁻¹ Y, −X S⁻¹; −S⁻¹ Y, S⁻¹], X = A⁻¹B, Y = C A⁻¹, S = D − C X.
 #[inline(always)]
-fn invert_by_parts<M: Machine, const P: usize, const N: usize, const K: usize>(
+fn invert_by_parts<M: Instructions, const P: usize, const N: usize, const K: usize>(
     w: &[[f64; P]; P],
     magnitude: &[f64; P],
     safe: f64,

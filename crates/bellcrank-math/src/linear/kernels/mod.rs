@@ -8,7 +8,7 @@ mod pivots;
 pub use pivots::Pivots;
 
 use super::{
-    lanes::{Machine, Row},
+    lanes::{Instructions, Lanes},
     plan::BlockCopy,
     unchecked::{at, at_mut},
 };
@@ -54,16 +54,16 @@ pub unsafe fn copy<const C: usize>(copy: &BlockCopy, from: &[f64], first: usize,
 /// # Safety
 /// P rows of C numbers lie inside `u`.
 #[inline(always)]
-pub unsafe fn scaled<M: Machine, const P: usize, const C: usize>(
+pub unsafe fn scaled<M: Instructions, const P: usize, const C: usize>(
     inverse: &[[f64; P]; P],
     u: &[f64],
     first: usize,
     stride: usize,
-) -> [M::Row<C>; P] {
-    let mut scaled = [M::Row::<C>::zero(); P];
+) -> [M::Lanes<C>; P] {
+    let mut scaled = [M::Lanes::<C>::zero(); P];
     for k in 0..P {
         // SAFETY: by the contract.
-        let u = unsafe { M::Row::<C>::load(u, first + k * stride) };
+        let u = unsafe { M::Lanes::<C>::load(u, first + k * stride) };
         for r in 0..P {
             scaled[r] = scaled[r].plus(inverse[r][k], u);
         }
@@ -77,17 +77,17 @@ pub unsafe fn scaled<M: Machine, const P: usize, const C: usize>(
 /// `panel` is [D | U] of P rows `width` wide, then L of as many rows as there are targets; `column + B <= width`; B numbers
 /// from each target on lie inside `later`.
 #[inline(always)]
-pub unsafe fn spread<M: Machine, const P: usize, const B: usize>(
+pub unsafe fn spread<M: Instructions, const P: usize, const B: usize>(
     panel: &[f64],
     column: usize,
     width: usize,
     targets: &[u32],
     later: &mut [f64],
 ) {
-    let mut u = [M::Row::<B>::zero(); P];
+    let mut u = [M::Lanes::<B>::zero(); P];
     for r in 0..P {
         // SAFETY: by the contract.
-        u[r] = unsafe { Row::load(panel, column + r * width) };
+        u[r] = unsafe { Lanes::load(panel, column + r * width) };
     }
     // SAFETY: by the contract.
     unsafe { subtract::<M, P, B>(&panel[P * width..], &u, targets, later) };
@@ -98,16 +98,16 @@ pub unsafe fn spread<M: Machine, const P: usize, const B: usize>(
 /// # Safety
 /// `lower` has a row for every target, and B numbers from each target on lie inside `later`.
 #[inline(always)]
-pub unsafe fn subtract<M: Machine, const P: usize, const B: usize>(
+pub unsafe fn subtract<M: Instructions, const P: usize, const B: usize>(
     lower: &[f64],
-    upper: &[M::Row<B>; P],
+    upper: &[M::Lanes<B>; P],
     targets: &[u32],
     later: &mut [f64],
 ) {
     for (i, &to) in targets.iter().enumerate() {
         // SAFETY: by the contract.
         unsafe {
-            let mut x = M::Row::<B>::load(later, to as usize);
+            let mut x = M::Lanes::<B>::load(later, to as usize);
             for r in 0..P {
                 x = x.minus(at::<1>(lower, P * i + r)[0], upper[r]);
             }
@@ -123,7 +123,7 @@ pub unsafe fn subtract<M: Machine, const P: usize, const B: usize>(
 /// `lower` has a row of p numbers for every target, p rows of B numbers lie inside `upper`, and B numbers from each target on
 /// inside `later`.
 #[inline(always)]
-pub unsafe fn tile_rows<M: Machine, const B: usize>(
+pub unsafe fn tile_rows<M: Instructions, const B: usize>(
     lower: &[f64],
     upper: &[f64],
     p: usize,
@@ -151,7 +151,7 @@ pub unsafe fn tile_rows<M: Machine, const B: usize>(
 /// # Safety
 /// As for `tile_rows`, with R targets.
 #[inline(always)]
-unsafe fn tile<M: Machine, const R: usize, const B: usize>(
+unsafe fn tile<M: Instructions, const R: usize, const B: usize>(
     lower: &[f64],
     upper: &[f64],
     p: usize,
@@ -182,7 +182,7 @@ unsafe fn tile<M: Machine, const R: usize, const B: usize>(
 
 /// x −= sign Σ factors[k] rows[k], where the rows are `stride` apart.
 #[inline(always)]
-pub fn subtract_products<M: Machine>(x: &mut [f64], factors: &[f64], sign: f64, rows: &[f64], stride: usize) {
+pub fn subtract_products<M: Instructions>(x: &mut [f64], factors: &[f64], sign: f64, rows: &[f64], stride: usize) {
     for (k, factors) in factors.chunks(6).enumerate() {
         let rows = &rows[k * 6 * stride..];
         with_size!(factors.len(), 1 2 3 4 5; 6, N => {
@@ -194,7 +194,7 @@ pub fn subtract_products<M: Machine>(x: &mut [f64], factors: &[f64], sign: f64, 
 }
 
 #[inline(always)]
-fn subtract_rows<M: Machine, const N: usize>(
+fn subtract_rows<M: Instructions, const N: usize>(
     x: &mut [f64],
     factors: &[f64; N],
     sign: f64,

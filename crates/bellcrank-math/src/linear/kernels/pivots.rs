@@ -7,7 +7,7 @@ use crate::{
     linear::{
         blocks::Class,
         interface::LinearError,
-        lanes::{Machine, Plain},
+        lanes::{Instructions, Plain},
         unchecked::at,
     },
     numbers::largest,
@@ -160,7 +160,7 @@ impl Pivots {
 
     /// D⁻¹ for a node of one diagonal block, which is block-diagonal with blocks of K rows; K divides P.
     #[inline(always)]
-    pub fn inverse<M: Machine, const P: usize, const K: usize>(
+    pub fn inverse<M: Instructions, const P: usize, const K: usize>(
         &mut self,
         d: &[[f64; P]; P],
         magnitude: &[f64; P],

@@ -4,8 +4,9 @@ use super::{Symbolic, graph::Lists};
 use crate::linear::blocks::BlockPattern;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// From this many bodies on, elimination is divided for several threads; below, the threads cost more than they save.
-pub const WORTH_PARTING: usize = 400;
+/// From this many bodies on, elimination is divided for several threads; below, the threads cost more than they save. (Miri takes
+/// minutes for a large matrix.)
+pub const WORTH_PARTING: usize = if cfg!(miri) { 40 } else { 400 };
 
 /// The number of parts of a wide graph. Nested dissection offers more, but every part keeps a copy of the rest.
 pub const PARTS_OF_WIDE: usize = 4;

@@ -1,6 +1,6 @@
 //! Analyses that are in use, so that equal patterns are analyzed once.
 
-use super::{Outline, Plan, build::plans};
+use super::{Outline, PartPlan, build::plans};
 use crate::linear::{blocks::BlockPattern, interface::LinearError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub struct Analysis {
     pub outline: Outline,
     /// One plan per part; the last part is eliminated after all others.
-    pub plans: Vec<Arc<Plan>>,
+    pub plans: Vec<Arc<PartPlan>>,
 }
 
 /// Analyses in use, found by their pattern. It holds weak references alone: an analysis lives as long as a solver uses it.

@@ -1,7 +1,7 @@
 //! The plan of an elimination, from the layout of its factors.
 
 use super::{
-    BlockCopy, ElimNode, Kernel, Opening, Outline, Plan, SMALL, WIDEST_RUN,
+    BlockCopy, ElimNode, Kernel, Opening, Outline, PartPlan, SMALL, WIDEST_RUN,
     layout::{FactorLayout, Panel, panel_entries},
 };
 use crate::linear::{
@@ -12,7 +12,7 @@ use crate::linear::{
 
 /// Plans the elimination of matrices of this pattern, in parts for several threads if `parted`. For symmetric elimination the
 /// pattern must be symmetric.
-pub fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(Outline, Vec<Plan>), LinearError> {
+pub fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(Outline, Vec<PartPlan>), LinearError> {
     let layout = FactorLayout::new(pattern, symmetric, parted)?;
     let outline = Outline {
         symmetric,
@@ -28,12 +28,12 @@ pub fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(O
     for (r, bounds) in layout.begins.windows(2).enumerate() {
         let [begin, end] = [bounds[0], bounds[1]];
         let blocks = &layout.symbolic.order[begin.block..end.block];
-        let mut plan = Plan {
+        let mut plan = PartPlan {
             symmetric,
             dimension: (end.scalar - begin.scalar) as usize,
             length: (end.offset - begin.offset) as usize,
             scalar: blocks.iter().flat_map(|&i| pattern.range(i as usize).map(|s| s as u32)).collect(),
-            ..Plan::default()
+            ..PartPlan::default()
         };
         for s in begin.panel..end.panel {
             let untouched = uses.touched_by[s] as usize == s;
@@ -54,7 +54,7 @@ pub fn plans(pattern: &BlockPattern, symmetric: bool, parted: bool) -> Result<(O
         plan.scalar.iter().for_each(|&i| assert!(!std::mem::replace(&mut taken[i as usize], true)));
     }
     assert!(taken.iter().all(|taken| *taken), "every row belongs to one part");
-    plans.iter_mut().for_each(Plan::shrink);
+    plans.iter_mut().for_each(PartPlan::shrink);
     Ok((outline, plans))
 }
 
@@ -85,7 +85,13 @@ impl Uses {
 }
 
 /// Lists the panels `opened`, in order of first use, with the blocks they take from the matrix.
-fn add_openings(plans: &mut [Plan], pattern: &BlockPattern, layout: &FactorLayout, opened: &[usize], used_by: &[u32]) {
+fn add_openings(
+    plans: &mut [PartPlan],
+    pattern: &BlockPattern,
+    layout: &FactorLayout,
+    opened: &[usize],
+    used_by: &[u32],
+) {
     let n = layout.symbolic.order.len();
     let mut position = vec![0; n];
     for (k, &i) in layout.symbolic.order.iter().enumerate() {
@@ -127,7 +133,7 @@ fn add_openings(plans: &mut [Plan], pattern: &BlockPattern, layout: &FactorLayou
     }
 }
 
-impl Plan {
+impl PartPlan {
     /// Adds node s, of part r, which no earlier node touches if `untouched`. Returns whether it is a leaf, which needs no
     /// opening.
     fn add_node(&mut self, pattern: &BlockPattern, layout: &FactorLayout, r: usize, s: usize, untouched: bool) -> bool {

@@ -1,13 +1,13 @@
 //! What the unchecked accesses of the kernels rely on, asserted once per pattern.
 
-use super::{ElimNode, Kernel, Plan, SMALL, WIDEST_RUN, layout::panel_entries, take};
+use super::{ElimNode, Kernel, PartPlan, SMALL, WIDEST_RUN, layout::panel_entries, take};
 
 /// Whether `size` entries from `offset` on lie below `length`.
 fn inside(offset: u32, size: u32, length: usize) -> bool {
     offset as usize + size as usize <= length
 }
 
-impl Plan {
+impl PartPlan {
     /// Asserts that all offsets stay inside their arrays; elimination reads the first `entries` values of the matrix.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
 //! Where every block of the factors lies.
 
-use super::{SMALL, Source, WIDE_BORDER, WIDEST_NODE};
+use super::{LeafSource, SMALL, WIDE_BORDER, WIDEST_NODE};
 use crate::linear::{
     blocks::BlockPattern,
     interface::LinearError,
@@ -168,13 +168,13 @@ pub fn panel_entries(symmetric: bool, p: u32, m: u32) -> u32 {
 
 impl FactorLayout {
     /// The sources of a node of one block; `None` if an entry is missing or too large.
-    pub fn sources(&self, pattern: &BlockPattern, s: usize) -> Option<Vec<Source>> {
+    pub fn sources(&self, pattern: &BlockPattern, s: usize) -> Option<Vec<LeafSource>> {
         let order = &self.symbolic.order;
         let own = order[self.panels[s].start] as usize;
         let source = |other: usize| {
             let (upper, lower) = (pattern.offset(own, other)?, pattern.offset(other, own)?);
             let size = pattern.size(other);
-            (1..=SMALL).contains(&size).then_some(Source { upper, lower, size: size as u32 })
+            (1..=SMALL).contains(&size).then_some(LeafSource { upper, lower, size: size as u32 })
         };
         std::iter::once(own).chain(self.border(s).iter().map(|&j| order[j as usize] as usize)).map(source).collect()
     }

@@ -53,7 +53,7 @@ pub enum Kernel {
 /// Where a leaf finds its blocks in the matrix: the diagonal block, then U and L of every border block. Symmetric
 /// elimination reads L alone.
 #[derive(Clone, Copy, Debug)]
-pub struct Source {
+pub struct LeafSource {
     pub upper: u32,
     pub lower: u32,
     pub size: u32,
@@ -100,7 +100,7 @@ pub struct Outline {
 ///
 /// Its many fields are the lists that the numeric phases sweep through side by side.
 #[derive(Default)]
-pub struct Plan {
+pub struct PartPlan {
     pub symmetric: bool,
     pub dimension: usize,
     /// Number of values of its factors.
@@ -118,7 +118,7 @@ pub struct Plan {
     /// For every run and border row (in symmetric plans: border row from the run on), where the product goes, counted from the
     /// end of the node's panel.
     pub targets: Vec<u32>,
-    pub sources: Vec<Source>,
+    pub sources: Vec<LeafSource>,
     pub openings: Vec<Opening>,
     pub copies: Vec<BlockCopy>,
     /// Scalar row at every elimination position.
@@ -129,7 +129,7 @@ pub struct Plan {
     pub largest: usize,
 }
 
-impl Plan {
+impl PartPlan {
     /// The lists, for a sweep from node to node.
     #[inline(always)]
     pub fn lists(&self) -> NodeLists<'_> {
@@ -151,7 +151,7 @@ pub struct NodeLists<'a> {
     pub border: &'a [u32],
     pub runs: &'a [u32],
     pub targets: &'a [u32],
-    pub sources: &'a [Source],
+    pub sources: &'a [LeafSource],
     pub openings: &'a [Opening],
     pub copies: &'a [BlockCopy],
 }

@@ -153,7 +153,7 @@ fn a_machine_at_rest_is_not_told_that_its_energy_is_worth_a_look() {
         joint.pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0, 0], axis = [0, 1, 0] }
         force.spring = { type = "spring-damper", between = ["ground", "arm"], at = [[1, 0, 1], [1, 0, 0]], stiffness = 1e3 }
     "#;
-    for method in [MethodName::Dopri5, MethodName::Bdf, MethodName::GenAlpha] {
+    for method in [MethodName::Dopri5, MethodName::Bdf, MethodName::GeneralizedAlpha] {
         for rtol in [1e-4, 1e-6, 1e-8] {
             let options = Options { method, rtol, until: 5.0, from: Some("equilibrium".into()), ..Options::default() };
             let summary = simulation(system(arm), options.clone()).unwrap().run(&mut Silent);

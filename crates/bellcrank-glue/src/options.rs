@@ -1,6 +1,7 @@
 //! Options, report and errors of a glued run.
 
 use crate::subdomain::PartError;
+use bellcrank_math::linear::matrix::Matrix;
 use std::fmt;
 
 /// How parts are coupled.
@@ -130,6 +131,37 @@ pub struct GlueReport {
     pub seconds: Vec<f64>,
     /// The joints between parts whose reactions are not unique: those of least size are taken.
     pub not_unique: Vec<String>,
+    /// What loads from the start of each window do, in explicit coupling.
+    pub lag: Lag,
+}
+
+/// The error of loads that are held from the start of a window on: it is of first order in the window H.
+///
+/// The mean of the load over the window is ½(ℓ₀ + ℓ₁), and ℓ₀ acts. So each window adds −½H S(ℓ₁ − ℓ₀) to the twists of the ports, with
+/// S = ∂(acceleration)/∂(load); what that moves is summed up as if the ports were free.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Lag {
+    /// S at the start, in the coordinates of the interface; none in other couplings, and where a part does not tell accelerations.
+    pub by_load: Option<Matrix>,
+    twist: Vec<f64>,
+    place: Vec<f64>,
+    /// The largest displacement so far, in m or rad.
+    pub largest: f64,
+}
+
+impl Lag {
+    /// Adds a window of length h, whose load has changed by so much.
+    pub(crate) fn add(&mut self, h: f64, change: &[f64]) {
+        let Some(by_load) = &self.by_load else { return };
+        let jump = by_load.apply(change);
+        self.twist.resize(jump.len(), 0.0);
+        self.place.resize(jump.len(), 0.0);
+        for ((place, twist), jump) in self.place.iter_mut().zip(&mut self.twist).zip(jump) {
+            *twist += 0.5 * h * jump;
+            *place += h * *twist;
+            self.largest = self.largest.max(place.abs());
+        }
+    }
 }
 
 /// What waveform relaxation was asked to converge across.

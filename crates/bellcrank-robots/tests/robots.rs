@@ -501,3 +501,31 @@ fn loops_beside_a_tree_are_closed() {
     );
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// MuJoCo's rule: I = 1/(M⁻¹)ᵢᵢ at the zero of all coordinates, k = I/(τ ζ)², d = 2 I/τ.
+#[test]
+fn springs_that_are_given_by_how_a_joint_settles() {
+    let text = r#"<mujoco><compiler angle="radian"/><worldbody>
+        <body name="upper"><joint name="a" axis="0 1 0" springdamper="0.2 0.5" armature="0.01"/>
+          <inertial pos="0 0 -0.5" mass="2" diaginertia="0.1 0.1 0.1"/>
+          <body name="lower" pos="0 0 -1"><joint name="b" axis="0 1 0" springdamper="0.1 1"/>
+            <inertial pos="0 0 -0.5" mass="1" diaginertia="0.05 0.05 0.05"/></body></body></worldbody></mujoco>"#;
+    let robot = robot("two.xml", text, &RobotOptions::default());
+    // the mass matrix of a double pendulum that hangs straight down
+    let (i1, i2, c) = (0.1 + 2.0 * 0.25, 0.05 + 0.25, 0.5);
+    let m = [[i1 + 0.01 + 0.05 + 1.5 * 1.5, i2 + c], [i2 + c, i2]];
+    let det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    let expected = [("a", det / m[1][1], 0.2, 0.5), ("b", det / m[0][0], 0.1, 1.0)];
+    let told = robot.model.to_toml();
+    for (name, inertia, time, ratio) in expected {
+        let value = |section: &str, key: &str| {
+            let after = told.split(&format!("[force.{section}]")).nth(1).unwrap_or_else(|| panic!("{section}: {told}"));
+            let line = after.lines().find(|l| l.starts_with(key)).unwrap();
+            line.split('=').nth(1).unwrap().trim().parse::<f64>().unwrap()
+        };
+        let (k, d) = (value(&format!("{name}_spring"), "stiffness"), value(&format!("{name}_friction"), "viscous"));
+        assert!((k / (inertia / (time * ratio).powi(2)) - 1.0).abs() < 1e-9, "{name}: {k} {inertia}");
+        assert!((d / (2.0 * inertia / time) - 1.0).abs() < 1e-9, "{name}: {d}");
+    }
+    assert!(!robot.told.left_out.iter().any(|l| format!("{l:?}").contains("springdamper")));
+}

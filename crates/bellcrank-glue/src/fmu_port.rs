@@ -50,11 +50,12 @@ pub(crate) enum Said {
 /// What is said of a port: its members by their names.
 pub(crate) type SaidPort = (String, Vec<(String, Said)>);
 
-/// The ports that a description shows by itself: terminals with the members of a port, or variables `PORT.fx`, `PORT.x`, ….
+/// The ports that a description shows by itself: terminals with the members of a port, or inputs `PORT_fx`, … beside outputs
+/// `PORT.x`, ….
 fn shown(description: &Description) -> Vec<SaidPort> {
-    let is_member = |name: &str| members(Space::Plane).chain(members(Space::Space)).any(|m| m.name == name);
+    let all = || members(Space::Plane).chain(members(Space::Space));
     let told = description.terminals.iter().filter_map(|terminal| {
-        let known = terminal.members.iter().filter(|(member, _)| is_member(member));
+        let known = terminal.members.iter().filter(|(member, _)| all().any(|m| m.name == member));
         let list: Vec<_> = known.map(|(member, v)| (member.clone(), Said::Variable(v.clone()))).collect();
         list.iter().any(|(member, _)| member == "fx").then(|| (terminal.name.clone(), list))
     });
@@ -63,15 +64,25 @@ fn shown(description: &Description) -> Vec<SaidPort> {
         return told;
     }
     let variables = &description.variables;
-    let roots = variables.iter().filter(|v| v.causality == Causality::Input);
-    let roots = roots.filter_map(|v| v.name.strip_suffix(".fx"));
-    let port = |root: &str| {
-        let member = |name: &str| name.strip_prefix(root)?.strip_prefix('.').filter(|m| is_member(m));
-        let list =
-            variables.iter().filter_map(|v| Some((member(&v.name)?.to_string(), Said::Variable(v.name.clone()))));
-        (root.to_string(), list.collect())
-    };
-    roots.map(port).collect()
+    let plain = |name: &str| name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect::<String>();
+    let mut ports = Vec::new();
+    for root in variables.iter().filter_map(|v| v.name.strip_suffix("_fx")) {
+        let mut name = root.to_string();
+        let mut list = Vec::new();
+        for v in variables {
+            let is_load = v.causality == Causality::Input;
+            let parts = if is_load { v.name.rsplit_once('_') } else { v.name.rsplit_once('.') };
+            let Some((of, member)) = parts.filter(|(of, _)| plain(of) == root) else { continue };
+            if all().any(|m| m.name == member && m.is_load == is_load) {
+                list.push((member.to_string(), Said::Variable(v.name.clone())));
+                if !is_load {
+                    name = of.to_string();
+                }
+            }
+        }
+        ports.push((name, list));
+    }
+    ports
 }
 
 impl FmuPorts {
@@ -79,7 +90,7 @@ impl FmuPorts {
     pub fn of(description: &Description, said: Vec<SaidPort>) -> Result<(FmuPorts, Space), String> {
         let said = if said.is_empty() { shown(description) } else { said };
         if said.is_empty() {
-            return Err("has no ports: neither terminals nor variables `PORT.fx`, `PORT.x`, …\n\
+            return Err("has no ports: neither terminals nor variables `PORT_fx`, `PORT.x`, …\n\
                         help: name the variables of a port: [part.NAME.port.PORT] with fx = \"…\", x = \"…\", vx = \"…\", …"
                 .into());
         }

@@ -137,8 +137,12 @@ pub struct GlueReport {
 
 /// The error of loads that are held from the start of a window on: it is of first order in the window H.
 ///
-/// The mean of the load over the window is ½(ℓ₀ + ℓ₁), and ℓ₀ acts. So each window adds −½H S(ℓ₁ − ℓ₀) to the twists of the ports, with
-/// S = ∂(acceleration)/∂(load); what that moves is summed up as if the ports were free.
+/// The mean of the load over the window is about ½(ℓ₀ + ℓ₁), and ℓ₀ acts. What that does to the ports, as free bodies that the
+/// springs and dampers between the parts pull back, is followed along the run:
+///
+/// ```text
+///     τ ← τ + H S(−½(ℓ₁ − ℓ₀) + ∂F/∂δ δ + ∂F/∂τ τ),    δ ← δ + H τ,    S = ∂(acceleration)/∂(load)
+/// ```
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Lag {
     /// S at the start, in the coordinates of the interface; none in other couplings, and where a part does not tell accelerations.
@@ -150,14 +154,16 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// Adds a window of length h, whose load has changed by so much.
-    pub(crate) fn add(&mut self, h: f64, change: &[f64]) {
+    /// Adds a window of length h, whose load has changed by so much, with what pulls the ports back.
+    pub(crate) fn add(&mut self, h: f64, change: &[f64], stiffness: &Matrix, damping: &Matrix) {
         let Some(by_load) = &self.by_load else { return };
-        let jump = by_load.apply(change);
-        self.twist.resize(jump.len(), 0.0);
-        self.place.resize(jump.len(), 0.0);
+        self.twist.resize(change.len(), 0.0);
+        self.place.resize(change.len(), 0.0);
+        let (spring, damper) = (stiffness.apply(&self.place), damping.apply(&self.twist));
+        let missing = change.iter().zip(spring.iter().zip(&damper)).map(|(l, (k, d))| k + d - 0.5 * l);
+        let jump = by_load.apply(&missing.collect::<Vec<_>>());
         for ((place, twist), jump) in self.place.iter_mut().zip(&mut self.twist).zip(jump) {
-            *twist += 0.5 * h * jump;
+            *twist += h * jump;
             *place += h * *twist;
             self.largest = self.largest.max(place.abs());
         }

@@ -258,6 +258,42 @@ fn hostile_mjcf_files_are_refused_with_their_place() {
 }
 
 #[test]
+fn hostile_sdf_files_are_refused_with_their_place() {
+    let link = |name: &str, mass: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass>{mass}</mass><inertia><ixx>1</ixx></inertia></inertial></link>\n"
+        )
+    };
+    let joint = |kind: &str, parent: &str, child: &str, axis: &str| {
+        format!(
+            "<joint name=\"pin\" type=\"{kind}\"><parent>{parent}</parent><child>{child}</child><axis><xyz>{axis}</xyz></axis></joint>\n"
+        )
+    };
+    let pin = joint("revolute", "world", "a", "0 1 0");
+    let file = |body: &[String]| format!("<sdf version=\"1.6\"><model name=\"m\">\n{}</model></sdf>", body.concat());
+    let cases = [
+        (
+            "<!DOCTYPE s [<!ENTITY a \"aaaa\">]><sdf><model name=\"&a;\"/></sdf>".into(),
+            "document types and entities are not read",
+        ),
+        (file(&[link("a", "nan"), pin.clone()]), "<mass> is `nan`"),
+        (file(&[link("a", "inf"), pin.clone()]), "<mass> is `inf`"),
+        (file(&[link("a", "1"), link("a", "1"), pin.clone()]), "link `a` is there twice"),
+        (file(&[link("a", "1"), joint("revolute", "world", "a", "0 0 0")]), "the axis of <joint> `pin` is zero"),
+        (file(&[link("a", "1"), joint("elastic", "world", "a", "0 1 0")]), "joint `pin` has the type `elastic`"),
+        (
+            file(&[link("a", "1"), joint("revolute", "world", "b", "0 1 0")]),
+            "the child `b` of <joint> `pin` is no link",
+        ),
+        (file(&[link("a", "1"), joint("revolute", "a", "a", "0 1 0")]), "joint `pin` joins a link to itself"),
+    ];
+    for (text, told) in cases {
+        let message = refused("bad.sdf", &text);
+        assert!(message.contains(told) && message.contains("bad.sdf:"), "{told}:\n{message}");
+    }
+}
+
+#[test]
 fn a_file_in_which_nothing_moves_is_held_in_place_and_told() {
     let text = "<mujoco><worldbody><body name=\"milk\"><geom type=\"box\" size=\"0.1 0.1 0.2\"/>\
                 <body name=\"cap\" pos=\"0 0 0.2\"><geom size=\"0.02\"/></body></body></worldbody></mujoco>";
@@ -265,7 +301,7 @@ fn a_file_in_which_nothing_moves_is_held_in_place_and_told() {
     assert!(found.told.notes.iter().any(|n| n.starts_with("nothing in the file moves")), "{:?}", found.told.notes);
     let s = system(&found);
     assert_eq!((s.model.bodies.len(), s.model.joints.len()), (1, 1));
-    let spring = "<mujoco><worldbody><body><joint name=\"j\" springdamper=\"1 1\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
+    let spring = "<mujoco><worldbody><body><joint name=\"j\" type=\"ball\" springdamper=\"1 1\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
     let told = robot("spring.xml", spring, &RobotOptions::default()).told;
     assert!(told.left_out.iter().any(|l| l.what == "`springdamper`" && l.names == ["j"]), "{:?}", told.left_out);
 }

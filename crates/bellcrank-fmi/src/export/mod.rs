@@ -98,12 +98,11 @@ impl Fmu {
                 help,
             );
         }
-        let options = Options::from_settings(&read.settings).map_err(|e| ExportError::Start(Box::new(e.into())))?;
         let as_it_is = overrides.is_empty() && ports.is_empty() && !path.to_lowercase().ends_with(".json");
         let ports = ports::chosen(&read, ports)?;
         let text = match as_it_is {
             true => text.to_string(),
-            false => ports::opened(build::Model::parse(path, text, overrides)?, &read, &ports)?.to_toml(),
+            false => ports::opened(build::Model::parse(path, text, overrides)?, &ports)?.to_toml(),
         };
         let folder = Path::new(path).parent().map(Path::to_path_buf).unwrap_or_default();
         let (name, path) = (read.model.name, folder.join("model.toml"));

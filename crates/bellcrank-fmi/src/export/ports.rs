@@ -5,11 +5,11 @@
 
 use super::describe::xml;
 use super::{ExportError, matches, refused};
-use bellcrank_model::bodies::{Coordinates, Orientation};
+use bellcrank_model::bodies::Orientation;
 use bellcrank_model::build;
 use bellcrank_model::build::value::Value;
 use bellcrank_model::file::suggest::{self, quoted};
-use bellcrank_model::fmu::port::{KIND, members};
+use bellcrank_model::fmu::port::{KIND, Member, members};
 use bellcrank_model::read::Read;
 use std::fmt::Write;
 
@@ -21,14 +21,23 @@ pub const FILE: &str = "terminalsAndIcons/terminalsAndIcons.xml";
 pub struct Port {
     /// The name of the probe.
     pub name: String,
-    /// What it exchanges: `fx`, `x`, …; the variables are `NAME.fx`, `NAME.x`, ….
-    pub members: Vec<&'static str>,
+    /// What it exchanges: `fx`, `x`, ….
+    pub members: Vec<Member>,
+}
+
+/// The variable of a member: a channel of the probe, `NAME.x`, or an input, `NAME_fx`, for inputs have names that expressions can use.
+fn variable(port: &str, member: &Member) -> String {
+    if !member.is_load {
+        return format!("{port}.{}", member.name);
+    }
+    let plain: String = port.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    format!("{plain}_{}", member.name)
 }
 
 impl Port {
     /// The names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = String> + '_ {
-        self.members.iter().map(|member| format!("{}.{member}", self.name))
+        self.members.iter().map(|member| variable(&self.name, member))
     }
 }
 
@@ -58,15 +67,14 @@ pub fn chosen(read: &Read, wanted: &[String]) -> Result<Vec<Port>, ExportError> 
         };
         let turns = read.model.bodies[body].body.coordinates().orientation() != Orientation::None;
         let all = members(read.model.space).filter(|m| turns || !m.turns);
-        found.push(Port { name: probe.name.clone(), members: all.map(|m| m.name).collect() });
+        found.push(Port { name: probe.name.clone(), members: all.collect() });
     }
     Ok(found)
 }
 
 /// A model with the loads of its ports as inputs, and their motions among what is recorded.
-pub fn opened(mut model: build::Model, read: &Read, ports: &[Port]) -> Result<build::Model, ExportError> {
+pub fn opened(mut model: build::Model, ports: &[Port]) -> Result<build::Model, ExportError> {
     let text = |text: String| Value::Text(text);
-    let space = read.model.space;
     let mut recorded = Vec::new();
     for port in ports {
         let Some(place) = model.entries("probe", &port.name) else {
@@ -75,17 +83,16 @@ pub fn opened(mut model: build::Model, read: &Read, ports: &[Port]) -> Result<bu
         };
         let kept = place.iter().filter(|(key, _)| ["body", "at", "on"].contains(&key.as_str()));
         let place: Vec<(String, Value)> = kept.cloned().collect();
-        let (loads, motions): (Vec<_>, Vec<_>) =
-            members(space).filter(|m| port.members.contains(&m.name)).partition(|m| m.is_load);
+        let (loads, motions): (Vec<Member>, Vec<Member>) = port.members.iter().partition(|m| m.is_load);
         for member in &loads {
             let unit = if member.turns { "N m" } else { "N" };
             let doc = format!("load on the port `{}`, in the world", port.name);
             let entries = [("unit".to_string(), text(unit.into())), ("doc".to_string(), text(doc))];
-            model.add("input", &format!("{}.{}", port.name, member.name), entries);
+            model.add("input", &variable(&port.name, member), entries);
         }
         for (kind, turns) in [("force", false), ("torque", true)] {
             let of_kind = loads.iter().filter(|m| m.turns == turns);
-            let mut values: Vec<Value> = of_kind.map(|m| text(format!("`{}.{}`", port.name, m.name))).collect();
+            let mut values: Vec<Value> = of_kind.map(|m| text(variable(&port.name, m))).collect();
             if values.is_empty() {
                 continue;
             }
@@ -95,7 +102,7 @@ pub fn opened(mut model: build::Model, read: &Read, ports: &[Port]) -> Result<bu
             let place = place.iter().filter(|(key, _)| !turns || key == "body").cloned();
             model.add("force", &format!("port {} {kind}", port.name), own.into_iter().chain(place));
         }
-        recorded.extend(motions.iter().map(|m| text(format!("{}.{}", port.name, m.name))));
+        recorded.extend(motions.iter().map(|m| text(variable(&port.name, m))));
     }
     let given = model.entries("solve", "").and_then(|list| list.iter().find(|(key, _)| key == "record"));
     let mut all = match given.map(|(_, value)| value.clone()) {
@@ -121,9 +128,10 @@ pub fn terminals(ports: &[Port]) -> String {
              the world\">"
         );
         for member in &port.members {
+            let (variable, member) = (xml(&variable(&port.name, member)), member.name);
             let _ = writeln!(
                 out,
-                "      <TerminalMemberVariable variableName=\"{name}.{member}\" memberName=\"{member}\" variableKind=\"signal\"/>"
+                "      <TerminalMemberVariable variableName=\"{variable}\" memberName=\"{member}\" variableKind=\"signal\"/>"
             );
         }
         out += "    </Terminal>\n";

@@ -248,7 +248,10 @@ impl Coordinator {
         self.report.most = self.report.most.max(1);
         self.commit(window, x, motions)?;
         let change = self.interface.to_own().apply(&minus(&self.history.law.force, &held));
-        self.report.lag.add(window.length(), &change);
+        if self.report.lag.by_load.is_some() {
+            let at = self.interface.linearize();
+            self.report.lag.add(window.length(), &change, &at.stiffness, &at.damping);
+        }
         Ok(Crossed::Committed)
     }
 

@@ -27,7 +27,7 @@ pub struct Handle {
     pub reference: u32,
 }
 
-/// What an FMU needs to begin.
+/// What an FMU needs to begin: one message, so that all fields are here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The version of the standard.

@@ -58,7 +58,9 @@ const LINE: &str = "joint.link = { type = \"point-on-line\", between = [A, B], a
 
 const PARTS: &str = r#"
 model = { plane = "xy" }
-part.cart = { model = "cart.toml", rtol = 1e-11 }
+[part.cart]
+model = "cart.toml"
+rtol = 1e-11
 [part.seat]
 fmu = "seat.fmu"
 [part.seat.port.base]
@@ -76,7 +78,7 @@ fn between(link: &str, a: &str, b: &str) -> String {
 
 fn assembly(link: &str) -> String {
     // keys before tables
-    PARTS.replacen("[part.seat]", &format!("{}[part.seat]", between(link, "cart/hitch", "seat/base")), 1)
+    PARTS.replacen("[part.cart]", &format!("{}[part.cart]", between(link, "cart/hitch", "seat/base")), 1)
 }
 
 /// The end of the seat in one model.
@@ -115,7 +117,9 @@ fn a_part_that_goes_back_is_iterated_to_the_second_order_of_windows() {
             (end(&told, "seat/position") - whole).abs()
         };
         let (coarse, fine) = (error(4e-3), error(2e-3));
-        assert!(coarse < 2e-4 && (3.0..5.5).contains(&(coarse / fine)), "{three} {link}: {coarse:.3e} {fine:.3e}");
+        // a joint is held better still: the error of a window is in its load alone
+        let order = if link == LINE { 3.0..12.0 } else { 3.0..5.0 };
+        assert!(coarse < 1e-4 && order.contains(&(coarse / fine)), "{three} {link}: {coarse:.3e} {fine:.3e}");
     }
 }
 
@@ -141,12 +145,14 @@ fn a_part_that_cannot_go_back_is_coupled_in_one_pass_with_a_stated_error() {
             assert_eq!(told["most_exchanges"], 1);
             ((end(&told, "seat/position") - whole).abs(), told["lag"].as_f64().unwrap())
         };
-        let ((coarse, said), (fine, _)) = (error(2e-3), error(1e-3));
-        assert!((1.7..2.3).contains(&(coarse / fine)), "{coarse:.3e} {fine:.3e}");
-        assert!((0.2..20.0).contains(&(said / coarse)), "{said:.3e} for {coarse:.3e}");
+        let ((coarse, said), (fine, half)) = (error(1e-3), error(5e-4));
+        assert!((1.7..2.6).contains(&(coarse / fine)), "{coarse:.3e} {fine:.3e}");
+        assert!((1.8..2.2).contains(&(said / half)), "{said:.3e} {half:.3e}");
+        // the largest of the whole run, told for its end
+        assert!((1.0..30.0).contains(&(said / coarse)), "{said:.3e} for {coarse:.3e}");
     }
     let text = s.bellcrank(&["glue", "glue.toml", "--until", "0.1"]);
-    assert!(text.stdout.contains("coupled in one pass"), "{}", text.stdout);
+    assert!(format!("{}{}", text.stdout, text.stderr).contains("coupled in one pass"), "{}", text.stdout);
     let refused = |said: &str, args: &[&str]| {
         let ended = s.bellcrank(args);
         assert!(ended.code == 2 && ended.stderr.contains(said), "{said}: {} {}", ended.code, ended.stderr);
@@ -170,11 +176,16 @@ fn our_own_fmus_with_ports_are_parts() {
     let whole = s.json("whole.toml", &[]);
     s.write("upper.toml", [head, upper, "probe.tip = { body = \"upper\", at = [1, 0] }\n", solve].concat());
     s.write("lower.toml", [head, lower, "probe.eye = { body = \"lower\", at = [1, 0] }\n", solve].concat());
-    let parts = "part.upper = { model = \"upper.toml\" }\npart.lower = { fmu = \"lower.fmu\" }\n";
-    s.write("glue.toml", [head, parts, &between(pin, "upper/tip", "lower/eye")].concat());
+    let parts = "[part.upper]\nmodel = \"upper.toml\"\n[part.lower]\nfmu = \"lower.fmu\"\n";
+    s.write("glue.toml", [head, &between(pin, "upper/tip", "lower/eye"), parts].concat());
     for version in ["2", "3"] {
         let made = s.bellcrank(&["fmu", "lower.toml", "--fmi", version, "--kind", "cs", "--port", "eye"]);
-        assert!(made.code == 0 && made.stdout.contains("1 port"), "{} {}", made.stdout, made.stderr);
+        assert!(
+            made.code == 0 && format!("{}{}", made.stdout, made.stderr).contains("1 port"),
+            "{} {}",
+            made.stdout,
+            made.stderr
+        );
         let error = |window: &str| {
             let ended = s.bellcrank(&["glue", "glue.toml", "--until", "0.5", "--json", "--window", window]);
             assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -182,7 +193,7 @@ fn our_own_fmus_with_ports_are_parts() {
             (end(&told, "lower/lower.x") - end(&whole, "lower.x")).abs()
         };
         let (coarse, fine) = (error("4e-3"), error("2e-3"));
-        assert!(coarse < 1e-3 && (3.0..5.5).contains(&(coarse / fine)), "{version}: {coarse:.3e} {fine:.3e}");
+        assert!(coarse < 1e-6 && (3.0..12.0).contains(&(coarse / fine)), "{version}: {coarse:.3e} {fine:.3e}");
     }
     let near = s.bellcrank(&["fmu", "lower.toml", "--port", "eys"]);
     assert!(
@@ -212,8 +223,8 @@ fn ports_of_our_own_fmus_turn_in_space() {
     let whole = s.json("whole.toml", &[]);
     s.write("upper.toml", [head, &upper, "probe.tip = { body = \"upper\", at = [1, 0, 0] }\n", solve].concat());
     s.write("lower.toml", [head, &lower, push, "probe.eye = { body = \"lower\", at = [1, 0, 0] }\n", solve].concat());
-    let parts = "part.upper = { model = \"upper.toml\" }\npart.lower = { fmu = \"lower.fmu\" }\n";
-    s.write("glue.toml", [head, parts, &between(pin, "upper/tip", "lower/eye")].concat());
+    let parts = "[part.upper]\nmodel = \"upper.toml\"\n[part.lower]\nfmu = \"lower.fmu\"\n";
+    s.write("glue.toml", [head, &between(pin, "upper/tip", "lower/eye"), parts].concat());
     let made = s.bellcrank(&["fmu", "lower.toml", "--kind", "cs", "--port", "*"]);
     assert_eq!(made.code, 0, "{}", made.stderr);
     let ended = s.bellcrank(&["glue", "glue.toml", "--until", "0.3", "--json", "--window", "2e-3"]);

@@ -178,7 +178,8 @@ def test_fmus_agree_with_runs(name: str, version: int, kind: str, fmus: Callable
         output_interval=0.01,
         fmi_type=kind,
         output=outputs,
-        relative_tolerance=1e-9,
+        # the errors of every step of CVODE add up
+        relative_tolerance=1e-9 if kind == "CoSimulation" else 1e-10,
     )
     errors = {n: abs(found[n][-1] - run[n][-1]) / max(1.0, float(np.max(np.abs(run[n])))) for n in outputs}
     worst = max(errors, key=lambda n: errors[n])

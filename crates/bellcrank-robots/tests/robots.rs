@@ -551,7 +551,7 @@ fn springs_that_are_given_by_how_a_joint_settles() {
     let (i1, i2, c) = (0.1 + 2.0 * 0.25, 0.05 + 0.25, 0.5);
     let m = [[i1 + 0.01 + 0.05 + 1.5 * 1.5, i2 + c], [i2 + c, i2]];
     let det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
-    let expected = [("a", det / m[1][1], 0.2, 0.5), ("b", det / m[0][0], 0.1, 1.0)];
+    let expected: [(&str, f64, f64, f64); 2] = [("a", det / m[1][1], 0.2, 0.5), ("b", det / m[0][0], 0.1, 1.0)];
     let told = robot.model.to_toml();
     for (name, inertia, time, ratio) in expected {
         let value = |section: &str, key: &str| {

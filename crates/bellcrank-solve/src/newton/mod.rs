@@ -19,7 +19,7 @@ pub(crate) use convergence::amplified;
 pub use convergence::{Converged, IterationError};
 pub use iteration::{Iteration, NAMES};
 pub use refresh::Economy;
-pub use residual::{Exactness, MatrixLoan, Residual, SetParts};
+pub use residual::{MatrixLoan, Residual, SetParts};
 
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
@@ -128,6 +128,9 @@ impl Newton {
                 Verdict::Continue => {}
                 Verdict::Diverged => return Err(IterationError::Diverged),
                 Verdict::Converged { took, worn } => {
+                    if self.economy == Economy::Exact && !self.convergence.closes(of.open_rates(), formed) {
+                        continue;
+                    }
                     if worn {
                         self.refresh.forget();
                     }

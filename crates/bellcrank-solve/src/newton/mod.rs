@@ -82,7 +82,9 @@ impl Newton {
             }
             result => {
                 let iterations = result.map_or(0, |c| c.iterations);
-                self.linear.note(iterations);
+                // corrections with factors of others tell nothing of the solver
+                let slow = if self.economy == Economy::Exact { self.refresh.made() } else { iterations };
+                self.linear.note(slow);
                 self.refresh.note(iterations);
                 result
             }

@@ -90,7 +90,7 @@ impl Step {
 
     /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system can:
     /// at once with factors of this point, by repetition with older ones. Tells how many of both it has changed.
-    fn balance(&mut self, e: &mut Elimination) -> Result<usize, LinearError> {
+    fn balance(&mut self, e: &mut Elimination, fresh: bool) -> Result<usize, LinearError> {
         let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
         let layout = dynamics.layout();
         let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
@@ -105,7 +105,7 @@ impl Step {
             load.fill(0.0);
             dynamics.add(1.0, given, point, w, load);
             dynamics.add(-1.0, taken, point, w, load);
-            for _ in 0..if e.on_manifold { REPETITIONS } else { 1 } {
+            for _ in 0..if e.on_manifold && !fresh { REPETITIONS } else { 1 } {
                 e.rest.copy_from_slice(load);
                 dynamics.add(-1.0, reaction, point, w, &mut e.rest);
                 e.kkt.multipliers(&e.rest, &mut e.change)?;
@@ -125,10 +125,11 @@ impl Step {
     /// eliminated.
     pub(super) fn eliminate(&mut self) -> usize {
         let Some(mut e) = self.elimination.take() else { return 0 };
-        if !(e.on_manifold && e.factored) {
+        let fresh = !(e.on_manifold && e.factored);
+        if fresh {
             e.factored = e.kkt.prepare(&self.point, &mut self.w).is_ok();
         }
-        let balanced = if e.factored { self.balance(&mut e).unwrap_or(0) } else { 0 };
+        let balanced = if e.factored { self.balance(&mut e, fresh).unwrap_or(0) } else { 0 };
         self.elimination = Some(e);
         balanced
     }
@@ -175,7 +176,7 @@ impl Step {
         e.factored = false;
         e.kkt.prepare(&self.point, &mut self.w)?;
         e.factored = true;
-        self.balance(e).map(|_| ())
+        self.balance(e, true).map(|_| ())
     }
 
     /// Puts q and v onto the constraints to rounding, with the least change and the factors of the last

@@ -229,25 +229,7 @@ impl Tree {
             Some((number, reversed)) => {
                 self.has_joint[number] = true;
                 self.node_of_joint[number] = self.nodes.len() as u32;
-                let entry = &model.joints[number];
-                let frames = [places.world(&entry.ends[0]), places.world(&entry.ends[1])];
-                (at, axes) = (frames[reversed as usize].p, frames[reversed as usize].r);
-                let mut moves = if each!(body, b => b.orientation()) == Orientation::None {
-                    Vec::new()
-                } else {
-                    entry.joint.moves(model.space).unwrap_or_default()
-                };
-                if reversed {
-                    moves.reverse();
-                }
-                let local = |frame: usize, axis: usize| axes.transpose_times(frames[frame].r.column(axis));
-                self.steps.extend(moves.into_iter().map(|m| match m {
-                    Move::Along(Motion::Rotate(axis)) => JointStep::Turn(local(0, axis)),
-                    Move::Along(Motion::RotateSecond(axis)) => JointStep::Turn(local(1, axis)),
-                    Move::Along(Motion::Translate(axis)) => JointStep::Slide(local(0, axis)),
-                    Move::Screw(lead) => JointStep::Screw(local(0, Z), lead),
-                    Move::Ball => JointStep::Ball(0),
-                }));
+                (at, axes) = self.push_steps(places, body, number, reversed);
             }
         }
         for step in &mut self.steps[first_step..] {
@@ -283,6 +265,29 @@ impl Tree {
             block: if self.n > first_column { blocks } else { NONE },
             root: if parent == NONE { number } else { self.nodes[parent as usize].root },
         });
+    }
+
+    /// Appends the steps of a joint; where it stands on the carrying body, and its axes there.
+    fn push_steps(&mut self, places: &Places, body: &Body, joint: usize, reversed: bool) -> (Vec3, Mat3) {
+        let (space, entry) = (places.model.space, &places.model.joints[joint]);
+        let frames = [places.world(&entry.ends[0]), places.world(&entry.ends[1])];
+        let Pose { p, r: axes } = frames[reversed as usize];
+        let mut moves = match each!(body, b => b.orientation()) {
+            Orientation::None => Vec::new(),
+            _ => entry.joint.moves(space).unwrap_or_default(),
+        };
+        if reversed {
+            moves.reverse();
+        }
+        let local = |frame: usize, axis: usize| axes.transpose_times(frames[frame].r.column(axis));
+        self.steps.extend(moves.into_iter().map(|m| match m {
+            Move::Along(Motion::Rotate(axis)) => JointStep::Turn(local(0, axis)),
+            Move::Along(Motion::RotateSecond(axis)) => JointStep::Turn(local(1, axis)),
+            Move::Along(Motion::Translate(axis)) => JointStep::Slide(local(0, axis)),
+            Move::Screw(lead) => JointStep::Screw(local(0, Z), lead),
+            Move::Ball => JointStep::Ball(0),
+        }));
+        (p, axes)
     }
 
     /// Appends the rotor of an armature on a coordinate of the tree, if it is one: it takes no coordinate of its own.

@@ -11,7 +11,7 @@ use bellcrank_model::{Dynamics, Piece, Point, Relative, Slopes, System, Unknown}
 use bellcrank_solve::FormulationKind::{self, Additive, Ggl};
 use bellcrank_solve::analyses::modes::modes;
 use bellcrank_solve::analyses::statics::equilibrium;
-use bellcrank_solve::choices::{Coordinates, MethodName, Options, Solver};
+use bellcrank_solve::choices::{Coordinates, MethodName, Options};
 use bellcrank_solve::linear::derivatives;
 use bellcrank_solve::linear::kkt::Kkt;
 use bellcrank_solve::record::Silent;
@@ -624,13 +624,25 @@ fn modes_and_equilibria_of_bodies_that_bend_are_those_of_cartesian_coordinates()
     for text in [SOFT_ARM.replace("\"-20*sin(3*t) - 8\"", "-8"), soft_four_bar(""), soft_chain(3, 0.7)] {
         let s = system(&text);
         let dynamics: Arc<dyn Dynamics> = s.clone();
-        let (start, _) = assemble(&dynamics, &s.initial_state()).unwrap();
-        let r: Arc<dyn Dynamics> = Arc::new(s.relative(&start));
-        let mut on_joints = Point::at(&s.relative(&start).initial_state(), r.layout());
-        on_joints.v.fill(0.0);
-        let mut start = start;
+        let (mut start, _) = assemble(&dynamics, &s.initial_state()).unwrap();
         start.v.fill(0.0);
-        let [a, b] = [(&dynamics, &start), (&r, &on_joints)].map(|(d, p)| {
+        // the way to the equilibrium goes over other coordinates; energies tell where it leads
+        let rest = |dynamics: &Arc<dyn Dynamics>, start: &Point| {
+            let found = equilibrium(dynamics, start).unwrap_or_else(|e| panic!("{e}")).point;
+            let mut w = dynamics.workspace();
+            dynamics.realize(&found, &mut w);
+            let stored = dynamics.energy(&found, &mut w).stored;
+            (found, stored)
+        };
+        let r: Arc<Relative> = Arc::new(s.relative(&start));
+        let on_joints = Point::at(&r.initial_state(), r.layout());
+        let ((point, ours), (_, theirs)) = (rest(&dynamics, &start), rest(&(r as Arc<dyn Dynamics>), &on_joints));
+        assert!((ours - theirs).abs() < 1e-9 * (1.0 + ours.abs()), "{ours} {theirs}");
+        let r = s.relative(&point);
+        let mut on_joints = Point::at(&r.initial_state(), r.layout());
+        let r: Arc<dyn Dynamics> = Arc::new(r);
+        Kkt::new(r.clone()).accelerate(&mut on_joints, &mut r.workspace()).unwrap();
+        let [a, b] = [(&dynamics, &point), (&r, &on_joints)].map(|(d, p)| {
             let found = modes(&**d, p).unwrap_or_else(|e| panic!("{e}"));
             let mut all: Vec<f64> = found.modes.iter().map(|m| m.eigenvalue.0.hypot(m.eigenvalue.1)).collect();
             all.sort_by(f64::total_cmp);
@@ -639,16 +651,36 @@ fn modes_and_equilibria_of_bodies_that_bend_are_those_of_cartesian_coordinates()
         assert_eq!(a.len(), b.len(), "{a:?} {b:?}");
         let largest = a.iter().fold(0.0f64, |m, x| m.max(*x));
         for (x, y) in a.iter().zip(&b) {
-            assert!((x - y).abs() < 1e-8 * largest, "{a:?} {b:?}");
+            assert!((x - y).abs() < 1e-6 * largest, "{a:?} {b:?}");
         }
-        let [a, b] = [(&dynamics, &start), (&r, &on_joints)].map(|(d, p)| {
-            let found = equilibrium(d, p).unwrap_or_else(|e| panic!("{e}"));
-            let (mut w, mut out) = (d.workspace(), Vec::new());
-            d.realize(&found.point, &mut w);
-            let energy = d.energy(&found.point, &mut w);
-            out.extend([energy.kinetic, energy.stored]);
-            out
-        });
-        assert!(a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-6 * (1.0 + x.abs())), "{a:?} {b:?}");
+    }
+}
+
+#[test]
+#[ignore]
+fn probe() {
+    use bellcrank_solve::choices::Tested;
+    let example = |name: &str| {
+        std::fs::read_to_string(format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    for (name, text) in
+        [("stiff-bushing", example("stiff-bushing")), ("stop", SOFT_STOP.to_string()), ("chain", soft_chain(5, 1.0))]
+    {
+        let s = system(&text);
+        for method in [MethodName::Bdf, MethodName::Dopri5] {
+            for tested in [None, Some(Tested::Q), Some(Tested::QV)] {
+                for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+                    let mut o = Options { method, until: 0.2, coordinates, ..Options::default() };
+                    o.testing.test = tested;
+                    match Simulation::new(s.clone(), o) {
+                        Ok(mut r) => {
+                            let f = r.run(&mut Silent);
+                            println!("{name} {method:?} {tested:?} {coordinates:?}: {:?} {:?}", f.status, f.statistics);
+                        }
+                        Err(e) => println!("{name} {tested:?} {coordinates:?}: {e}"),
+                    }
+                }
+            }
+        }
     }
 }

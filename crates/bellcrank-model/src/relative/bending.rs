@@ -99,8 +99,8 @@ impl Relative {
             let ([mut u_m, mut u_f], mut u) = (m.u_of[row], m.u[row]);
             for (j, k) in columns.clone().enumerate().take(i) {
                 let l = d[i * w + j];
-                u_m = u_m - m.u_of[k][0] * l;
-                u_f = u_f - m.u_of[k][1] * l;
+                u_m -= m.u_of[k][0] * l;
+                u_f -= m.u_of[k][1] * l;
                 u -= l * m.u[k];
             }
             let over = 1.0 / d[i * w + i];

@@ -35,6 +35,7 @@ pub mod tree;
 
 pub use aba::Recursion;
 pub use kinematics::{TreeSpace, Twist, Wrench};
+pub use sway::{Flex, JointPlaces};
 
 use crate::bodies::{Coordinates, each};
 use crate::dynamics::*;

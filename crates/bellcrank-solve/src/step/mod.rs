@@ -45,7 +45,8 @@ impl Default for StepLimits {
     }
 }
 
-/// The equations of one implicit step.
+/// The equations of one implicit step. Its fields are the equations and their matrix, the present point and law, what decides about
+/// convergence, and room for both.
 pub struct Step {
     dynamics: Arc<dyn Dynamics>,
     formulation: Formulation,

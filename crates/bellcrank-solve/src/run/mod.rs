@@ -12,6 +12,7 @@ pub mod doubts;
 mod foreign;
 mod guests;
 mod handover;
+mod hidden;
 mod impact;
 mod inputs;
 mod monitors;
@@ -144,6 +145,7 @@ impl Simulation {
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant, sweeps);
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
+        let laws = if assembly.degrees_of_freedom > 0 { posed.dynamics.laws() } else { Vec::new() };
         let mut found = assembly.clone();
         let point = &if switches > 0 {
             observer.lock(point, &mut found)?
@@ -166,7 +168,7 @@ impl Simulation {
             plan,
             engine,
             observer,
-            passing: Passing::new(switches),
+            passing: Passing::new(switches, laws),
             timetable,
             monitors,
             left_out: LeftOutWatch::default(),
@@ -316,7 +318,12 @@ impl Simulation {
         let since = self.monitors.clock.now();
         let root = self.find(from)?;
         let to = root.map_or(self.engine.state().t, |root| root.t);
-        if root.is_none() {
+        let hidden = self.passed_over(from, to)?;
+        let (root, to) = hidden.map_or((root, to), |hidden| (None, hidden.seen));
+        if let Some(hidden) = hidden.filter(|_| to == from) {
+            return self.turn_back(hidden);
+        }
+        if root.is_none() && hidden.is_none() {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
@@ -327,8 +334,11 @@ impl Simulation {
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
         self.sample(self.guests.before(to), sampler, out)?;
-        if root.is_some() || self.options.step.is_some() {
+        if root.is_some() || hidden.is_some() || self.options.step.is_some() {
             self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
+        if let Some(hidden) = hidden {
+            self.turn_back(hidden)?;
         }
         if let Some(root) = root {
             self.pass(root, from, out)?;

@@ -10,10 +10,14 @@ impl System {
         self.signals.list.iter().filter(|s| !s.value().is_plain())
     }
 
-    /// The curves of joints, with where each is followed.
+    /// The curves of joints, with where each is followed; contacts tell theirs themselves, in all modes.
     fn followed(&self) -> impl Iterator<Item = (&Constraint, &Arc<Profile>, &dyn Equation)> {
         let curve = |e: &'_ Box<dyn Equation>| e.follows().is_some();
-        let along = self.constraints.iter().flat_map(move |c| c.equations.iter().find(|e| curve(e)).map(|e| (c, e)));
+        let along = self
+            .constraints
+            .iter()
+            .filter(|c| c.joint.is_some())
+            .flat_map(move |c| c.equations.iter().find(|e| curve(e)).map(|e| (c, e)));
         along.filter_map(|(c, e)| Some((c, e.follows()?, &**e)))
     }
 

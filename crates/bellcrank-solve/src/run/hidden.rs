@@ -18,6 +18,7 @@ use super::observer::Observer;
 use super::passing::NO_TIME;
 use crate::engines::{Engine, StepError};
 use bellcrank_math::tape::Tape;
+use bellcrank_model::Point;
 use bellcrank_model::dynamics::{Law, Scale};
 use std::collections::VecDeque;
 
@@ -75,12 +76,23 @@ impl StepLooks<'_> {
         Ok(self.rows.len() - 1)
     }
 
+    /// Whether an event has happened there: a curve that rose into a body that flies over it.
+    fn switches(&mut self, there: &Point) -> bool {
+        let Observer { dynamics, w, .. } = &mut *self.observer;
+        let mut values = vec![f64::INFINITY; dynamics.switches()];
+        dynamics.switch_values(there, w, &mut values);
+        values.iter().any(|value| *value < 0.0)
+    }
+
     /// Whether velocities or states would be others, by more than the tolerance of the step, with the accelerations at a time.
     fn matters(&mut self, t: f64, rtol: f64) -> Result<bool, StepError> {
         let (from, to) = (self.rows[0].0, self.rows[2].0);
         self.observer.go_to(t, self.engine)?;
         let state = self.observer.state.clone();
         let there = self.observer.complete(&state)?;
+        if self.switches(&there) {
+            return Ok(true);
+        }
         let beside = BESIDE * (to - from);
         let mut around = [(); 2].map(|()| (Vec::new(), Vec::new()));
         for (t, (v, z)) in [(t - beside).max(from), (t + beside).min(to)].into_iter().zip(&mut around) {

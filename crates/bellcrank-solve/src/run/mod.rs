@@ -39,6 +39,7 @@ pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Stat
 
 use crate::choices::{Options, Solver};
 use crate::engines::{Engine, Statistics, StepError};
+use crate::events::EventRoot;
 use crate::history::{AcceptedStep, History};
 use crate::plan::{self, Decided, Plan, Posed, Revision};
 use crate::record::{Header, Recorder};
@@ -47,6 +48,7 @@ use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use companion::Companion;
 use guests::Guests;
+use hidden::Hidden;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
@@ -99,6 +101,17 @@ struct MachineNames {
 struct Effort {
     order: usize,
     iterations: usize,
+}
+
+/// A step, and what it met first.
+struct Stepped {
+    effort: Effort,
+    /// The time that it could not pass.
+    stop: f64,
+    root: Option<EventRoot>,
+    hidden: Option<Hidden>,
+    /// Where it ends.
+    to: f64,
 }
 
 /// A step as monitors see it.
@@ -312,17 +325,7 @@ impl Simulation {
         if from >= until {
             return Ok(());
         }
-        let stop = self.stop(until).min(from + self.passing.longest);
-        let effort = self.take_step(stop)?;
-        self.refuse_poles(from)?;
-        let since = self.monitors.clock.now();
-        let root = self.find(from)?;
-        let to = root.map_or(self.engine.state().t, |root| root.t);
-        let hidden = self.passed_over(from, to)?;
-        let (root, to) = hidden.map_or((root, to), |hidden| (None, hidden.seen));
-        if let Some(hidden) = hidden.filter(|_| to == from) {
-            return self.turn_back(hidden);
-        }
+        let Stepped { effort, stop, root, hidden, to } = self.step_and_find(from, until)?;
         if root.is_none() && hidden.is_none() {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
@@ -331,6 +334,7 @@ impl Simulation {
             self.monitors.energy.forget_power();
         }
         self.report_step(from, to, effort, out);
+        let since = self.monitors.clock.now();
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
         self.sample(self.guests.before(to), sampler, out)?;
@@ -355,6 +359,28 @@ impl Simulation {
         }
         self.cross_breaks(until, sampler, out)?;
         self.exchange_due(sampler, out)
+    }
+
+    /// A step, and where it has to end: at the first event, or before a feature that it passed over. One that passed over
+    /// something at once is taken anew.
+    fn step_and_find(&mut self, from: f64, until: f64) -> Result<Stepped, StepError> {
+        loop {
+            let stop = self.stop(until).min(from + self.passing.longest);
+            let effort = self.take_step(stop)?;
+            self.refuse_poles(from)?;
+            let since = self.monitors.clock.now();
+            let root = self.find(from)?;
+            let to = root.map_or(self.engine.state().t, |root| root.t);
+            let hidden = self.passed_over(from, to)?;
+            self.monitors.clock.add(Phase::Checks, since);
+            match hidden {
+                None => return Ok(Stepped { effort, stop, root, hidden: None, to }),
+                Some(hidden) if hidden.seen > from => {
+                    return Ok(Stepped { effort, stop, root: None, hidden: Some(hidden), to: hidden.seen });
+                }
+                Some(hidden) => self.turn_back(hidden)?,
+            }
+        }
     }
 
     /// Shows the monitors that velocities jumped.

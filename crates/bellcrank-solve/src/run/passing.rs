@@ -118,8 +118,8 @@ impl Simulation {
         observer.go_to(root.t, &mut *self.engine)?;
         // turns are counted from the end of the step back to here by the velocities that led here, before these jump
         observer.dynamics.settle_past(f64::INFINITY, &mut observer.state, &mut observer.w);
-        // what is held is at rest to rounding, and not to the tolerance of a dense output: what is let go would begin to slip backward
-        if observer.dynamics.reactive() {
+        // what sticks is at rest to rounding, and not to the tolerance of a dense output: let go, it would begin to slip backward
+        if observer.dynamics.reactive() && observer.dynamics.may_stick().is_some() {
             observer.consistent()?;
         }
         let Resolved { events: happened, work } = observer.happen(root.switch)?;

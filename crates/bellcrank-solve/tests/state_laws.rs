@@ -301,7 +301,7 @@ fn no_step_passes_over_what_a_force_does_over_a_short_way() {
         (drive("if(abs(slide.position - 1) < 0.0005, 900, 0)"), 0.9),
         (drive("900*(slide.position > 1)*(slide.position < 1.001)"), 0.9),
         (drive("900*step(slide.position, 0.999, 0, 1, 1)*step(slide.position, 1, 1, 1.001, 0)"), 0.9),
-        (drive("9e-4/((slide.position - 1)^2 + 1e-6)"), 0.9 * std::f64::consts::PI - 9e-4 * (1.0 + 1.0 / 1.5)),
+        (drive("9e-4/((slide.position - 1)^2 + 1e-6)"), 0.9 * std::f64::consts::PI - 9e-4 * (1.0 + 1.0 / 2.93)),
         (spike(&drive("spike(slide.position)")), 0.9),
         (
             slider(

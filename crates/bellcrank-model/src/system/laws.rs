@@ -12,13 +12,12 @@ impl System {
 
     /// The curves of joints, with where each is followed; contacts tell theirs themselves, in all modes.
     fn followed(&self) -> impl Iterator<Item = (&Constraint, &Arc<Profile>, &dyn Equation)> {
-        let curve = |e: &'_ Box<dyn Equation>| e.follows().is_some();
-        let along = self
-            .constraints
-            .iter()
-            .filter(|c| c.joint.is_some())
-            .flat_map(move |c| c.equations.iter().find(|e| curve(e)).map(|e| (c, e)));
-        along.filter_map(|(c, e)| Some((c, e.follows()?, &**e)))
+        let of = |c: &Constraint| c.equations.iter().position(|e| e.follows().is_some());
+        let joints = self.constraints.iter().filter(|c| c.joint.is_some());
+        joints.filter_map(move |c| {
+            let equation = &*c.equations[of(c)?];
+            Some((c, equation.follows()?, equation))
+        })
     }
 
     /// All of them, in the order of their arguments.

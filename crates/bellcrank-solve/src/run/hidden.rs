@@ -97,7 +97,8 @@ impl StepLooks<'_> {
         let mut around = [(); 2].map(|()| (Vec::new(), Vec::new()));
         for (t, (v, z)) in [(t - beside).max(from), (t + beside).min(to)].into_iter().zip(&mut around) {
             self.observer.go_to(t, self.engine)?;
-            (v.clone_from(&self.observer.state.v), z.clone_from(&self.observer.state.z));
+            v.clone_from(&self.observer.state.v);
+            z.clone_from(&self.observer.state.z);
         }
         let span = (t - from).min(to - t);
         let scales = self.observer.dynamics.scales();
@@ -204,7 +205,9 @@ impl NarrowFeatures {
         let mut looks = StepLooks { observer, engine, rows: Vec::new() };
         match self.last.take() {
             Some(last) if last.0 == from => looks.rows.push(last),
-            _ => drop(looks.look(from, n)?),
+            _ => {
+                looks.look(from, n)?;
+            }
         }
         looks.look(from + 0.5 * (to - from), n)?;
         looks.look(to, n)?;

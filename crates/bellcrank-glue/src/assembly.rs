@@ -10,6 +10,8 @@
 //! method = "dopri5"                  # a solver of its own
 //! [part.engine]
 //! address = "https://engine.example:7070"     # somewhere else: `bellcrank serve engine.toml`
+//! [part.seat]
+//! fmu = "seat.fmu"                   # of another tool
 //!
 //! [joint.hub]
 //! type = "revolute"
@@ -17,10 +19,14 @@
 //! ```
 
 use crate::cut::{PartModel, Solver};
+use crate::fmu_part::{FmuEntry, FmuFile, FmuPart};
+use crate::fmu_port::Said;
 use crate::interface::{Interface, Site, port_body};
+use crate::options::Coupling;
 use crate::port::PortMotion;
 use crate::subdomain::{PartError, Subdomain};
 use bellcrank_model::file::{Report, bounded, suggest};
+use bellcrank_model::fmu::wire::Setting;
 use bellcrank_model::model::{End, Model, Space};
 use bellcrank_model::read::{Read, read_model, read_text};
 use bellcrank_model::settings::Settings;
@@ -53,6 +59,8 @@ pub enum PartSource {
     Here(Box<PartModel>),
     /// A remote part.
     There(Box<dyn Remote>),
+    /// An FMU of another tool.
+    Fmu(Box<FmuFile>),
 }
 
 /// A remote part: it describes its ports first, and gets its solver once the coupling is known.
@@ -87,6 +95,16 @@ impl Part {
         match self.source {
             PartSource::Here(part) => part.start(how),
             PartSource::There(remote) => remote.start(how),
+            PartSource::Fmu(file) => Ok(Box::new(FmuPart::new(*file, how.rtol)?)),
+        }
+    }
+
+    /// The coupling that it needs, if it cannot step with the others.
+    pub fn needs(&self) -> Option<Coupling> {
+        match &self.source {
+            PartSource::Fmu(file) if !file.goes_back() => Some(Coupling::Explicit),
+            PartSource::Fmu(_) => Some(Coupling::Windows),
+            _ => self.method.as_deref().filter(|m| *m != "gen-alpha").map(|_| Coupling::Windows),
         }
     }
 }
@@ -106,7 +124,24 @@ pub struct Assembly {
 }
 
 /// The keys of a part.
-const KEYS: &[&str] = &["model", "address", "tls", "token_file", "method", "rtol", "step", "units"];
+const KEYS: &[&str] = &[
+    "model",
+    "address",
+    "fmu",
+    "tls",
+    "token_file",
+    "method",
+    "rtol",
+    "step",
+    "units",
+    "port",
+    "set",
+    "patience",
+    "memory",
+];
+
+/// Keys that only FMUs have.
+const KEYS_OF_FMUS: &[&str] = &["port", "set", "patience", "memory"];
 
 /// Reads an assembly file and the models of its parts, none of them remote; the message lists all that is wrong with it.
 pub fn read_assembly(path: &str) -> Result<Assembly, String> {
@@ -169,7 +204,7 @@ fn read_part(
     connect: Connect,
 ) -> Result<(Part, Option<String>), String> {
     let Some(entry) = entry.as_table() else {
-        return Err(format!("part `{name}` must be a table with the key `model` or `address`"));
+        return Err(format!("part `{name}` must be a table with the key `model`, `fmu` or `address`"));
     };
     if let Some(key) = entry.keys().find(|k| !KEYS.contains(&k.as_str())) {
         let near = suggest::nearest(key, KEYS.iter().copied()).map(|n| format!("; did you mean `{n}`?"));
@@ -183,18 +218,31 @@ fn read_part(
     }
     let word = |key: &str| entry.get(key).and_then(|m| m.as_str());
     let number = |key: &str| entry.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|i| i as f64)));
-    let (space, ports, source, text) = match (word("model"), word("address")) {
-        (Some(_), Some(_)) => {
+    if let (None, Some(key)) = (entry.get("fmu"), entry.keys().find(|k| KEYS_OF_FMUS.contains(&k.as_str()))) {
+        return Err(format!("part `{name}` has `{key}`, which only parts with `fmu` have"));
+    }
+    let (space, ports, source, text) = match (word("model"), word("address"), word("fmu")) {
+        (None, None, Some(file)) => {
+            if let Some(key) = ["method", "step"].into_iter().find(|key| entry.contains_key(*key)) {
+                return Err(format!("part `{name}` is an FMU and has its own solver: leave `{key}` out"));
+            }
+            let fmu = FmuFile::open(name, &folder.join(file), fmu_entry(name, entry)?)?;
+            (fmu.space(), fmu.motions()?, PartSource::Fmu(Box::new(fmu)), None)
+        }
+        (Some(_), Some(_), None) => {
             return Err(format!("part `{name}` has a model here and an address elsewhere: leave one of them out"));
         }
-        (None, None) => {
-            return Err(format!("part `{name}` has no model: write model = \"file.toml\", or address = \"https://…\""));
+        (_, _, Some(_)) => return Err(format!("part `{name}` is an FMU: leave its model or its address out")),
+        (None, None, None) => {
+            return Err(format!(
+                "part `{name}` has no model: write model = \"file.toml\", fmu = \"file.fmu\", or address = \"https://…\""
+            ));
         }
-        (Some(file), None) => {
+        (Some(file), None, None) => {
             let (part, text) = read_here(name, &folder.join(file))?;
             (part.model.space, part.motions(), PartSource::Here(Box::new(part)), Some(text))
         }
-        (None, Some(url)) => {
+        (None, Some(url), None) => {
             let path = |key: &str| word(key).map(|p| folder.join(p));
             let (part, url) = (name.to_string(), url.to_string());
             let remote = connect(&RemoteEntry { part, url, tls: path("tls"), token_file: path("token_file") })?;
@@ -203,6 +251,51 @@ fn read_part(
     };
     let (method, rtol, step) = (word("method").map(str::to_string), number("rtol"), number("step"));
     Ok((Part { name: name.to_string(), space, ports, source, method, rtol, step }, text))
+}
+
+/// What an assembly says of an FMU.
+fn fmu_entry(name: &str, entry: &toml::Table) -> Result<FmuEntry, String> {
+    let number = |value: &toml::Value| value.as_float().or(value.as_integer().map(|n| n as f64));
+    let table = |value: Option<&toml::Value>, key: &str| match value {
+        None => Ok(Vec::new()),
+        Some(toml::Value::Table(table)) => Ok(table.clone().into_iter().collect::<Vec<_>>()),
+        Some(_) => Err(format!("`{key}` of part `{name}` must be a table")),
+    };
+    let mut set = Vec::new();
+    for (key, value) in table(entry.get("set"), "set")? {
+        let setting = match (&value, number(&value)) {
+            (toml::Value::String(text), _) => Setting::Text(text.clone()),
+            (toml::Value::Boolean(on), _) => Setting::Number(f64::from(u8::from(*on))),
+            (_, Some(x)) => Setting::Number(x),
+            _ => return Err(format!("`{key}` in `set` of part `{name}` must be a number, a truth value or a text")),
+        };
+        set.push((key, setting));
+    }
+    let mut ports = Vec::new();
+    for (port, value) in table(entry.get("port"), "port")? {
+        let mut members = Vec::new();
+        for (member, value) in table(Some(&value), &format!("port.{port}"))? {
+            let said = match (value.as_str(), number(&value)) {
+                (Some(variable), _) => Said::Variable(variable.to_string()),
+                (None, Some(x)) => Said::Held(x),
+                _ => {
+                    return Err(format!(
+                        "`{member}` of port `{port}` of part `{name}` must name a variable, or be a number"
+                    ));
+                }
+            };
+            members.push((member, said));
+        }
+        ports.push((port, members));
+    }
+    let positive = |key: &str, otherwise: f64| match entry.get(key) {
+        None => Ok(otherwise),
+        Some(value) => number(value)
+            .filter(|x| *x > 0.0)
+            .ok_or_else(|| format!("`{key}` of part `{name}` must be a positive number")),
+    };
+    let memory = (positive("memory", 2.0)? * f64::from(1 << 30)).min(1e18) as u64;
+    Ok(FmuEntry { ports, set, patience: positive("patience", 30.0)?, memory })
 }
 
 /// An assembly as text, but for where its parts are: they may move between two runs.

@@ -17,6 +17,8 @@ mod checkpoint;
 mod compare;
 mod coordinator;
 mod cut;
+mod fmu_part;
+mod fmu_port;
 mod foresee;
 mod in_step;
 mod interface;
@@ -35,9 +37,12 @@ pub use checkpoint::{Checkpoints, PARTS_FILE, Watch};
 pub use compare::{CutRun, CutRunError, Difference, run_cut, run_cut_within};
 pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
+pub use fmu_part::{FmuFile, FmuPart};
 pub use in_step::InStep;
 pub use interface::Interface;
-pub use options::{COUPLINGS, Coupling, GlueError, GlueOptions, GlueReport, GluedRunError, INSIDE, Levels, Relaxed};
+pub use options::{
+    COUPLINGS, Coupling, GlueError, GlueOptions, GlueReport, GluedRunError, INSIDE, Lag, Levels, Relaxed,
+};
 pub use own_solver::OwnSolver;
 pub use port::{Port, PortMotion, WIDTH};
 

@@ -1,6 +1,7 @@
 //! Options, report and errors of a glued run.
 
 use crate::subdomain::PartError;
+use bellcrank_math::linear::matrix::Matrix;
 use std::fmt;
 
 /// How parts are coupled.
@@ -130,6 +131,43 @@ pub struct GlueReport {
     pub seconds: Vec<f64>,
     /// The joints between parts whose reactions are not unique: those of least size are taken.
     pub not_unique: Vec<String>,
+    /// What loads from the start of each window do, in explicit coupling.
+    pub lag: Lag,
+}
+
+/// The error of loads that are held from the start of a window on: it is of first order in the window H.
+///
+/// The mean of the load over the window is about ½(ℓ₀ + ℓ₁), and ℓ₀ acts. What that does to the ports, as free bodies that the
+/// springs and dampers between the parts pull back, is followed along the run:
+///
+/// ```text
+///     τ ← τ + H S(−½(ℓ₁ − ℓ₀) + ∂F/∂δ δ + ∂F/∂τ τ),    δ ← δ + H τ,    S = ∂(acceleration)/∂(load)
+/// ```
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Lag {
+    /// S at the start, in the coordinates of the interface; none in other couplings, and where a part does not tell accelerations.
+    pub by_load: Option<Matrix>,
+    twist: Vec<f64>,
+    place: Vec<f64>,
+    /// The largest displacement so far, in m or rad.
+    pub largest: f64,
+}
+
+impl Lag {
+    /// Adds a window of length h, whose load has changed by so much, with what pulls the ports back.
+    pub(crate) fn add(&mut self, h: f64, change: &[f64], stiffness: &Matrix, damping: &Matrix) {
+        let Some(by_load) = &self.by_load else { return };
+        self.twist.resize(change.len(), 0.0);
+        self.place.resize(change.len(), 0.0);
+        let (spring, damper) = (stiffness.apply(&self.place), damping.apply(&self.twist));
+        let missing = change.iter().zip(spring.iter().zip(&damper)).map(|(l, (k, d))| k + d - 0.5 * l);
+        let jump = by_load.apply(&missing.collect::<Vec<_>>());
+        for ((place, twist), jump) in self.place.iter_mut().zip(&mut self.twist).zip(jump) {
+            *twist += h * jump;
+            *place += h * *twist;
+            self.largest = self.largest.max(place.abs());
+        }
+    }
 }
 
 /// What waveform relaxation was asked to converge across.

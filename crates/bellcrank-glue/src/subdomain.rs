@@ -125,6 +125,16 @@ pub trait Subdomain: Send {
     /// What it is.
     fn description(&self) -> &Description;
 
+    /// Whether it can try a window again. One that cannot crosses each window once.
+    fn goes_back(&self) -> bool {
+        true
+    }
+
+    /// Whether `begin` tells accelerations.
+    fn accelerates(&self) -> bool {
+        true
+    }
+
     /// The motion at the committed time under these loads (six numbers per port, in the world), with
     /// ∂(acceleration)/∂(load) = B M̂⁻¹Bᵀ, condensed over the part's own constraints, as the `place` of an
     /// admittance if the part can tell it.

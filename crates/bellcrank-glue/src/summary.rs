@@ -45,6 +45,9 @@ pub struct ExchangeCounts {
     pub residuals: Levels,
     /// Their tolerances.
     pub tolerances: Levels,
+    /// About how far loads from the start of windows have displaced the ports, in m or rad; of explicit coupling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag: Option<f64>,
 }
 
 /// How a glued run ended.
@@ -112,8 +115,18 @@ pub struct NetworkSummary {
 impl GluedSummary {
     /// The present state of a run.
     pub fn of(run: &Coordinator, model: &str, status: GluedStatus) -> GluedSummary {
-        let GlueReport { windows, rejected, exchanges, most, admittances, recoveries, residuals, seconds, not_unique } =
-            run.report().clone();
+        let GlueReport {
+            windows,
+            rejected,
+            exchanges,
+            most,
+            admittances,
+            recoveries,
+            residuals,
+            seconds,
+            not_unique,
+            lag,
+        } = run.report().clone();
         let part = |part: &dyn crate::Subdomain, seconds: f64| {
             let d = part.description();
             let network = part.traffic().map(|t| NetworkSummary {
@@ -154,6 +167,7 @@ impl GluedSummary {
                 recoveries,
                 residuals,
                 tolerances: run.options().tolerances,
+                lag: lag.by_load.map(|_| lag.largest),
             },
             reactions_not_unique: not_unique,
             error,

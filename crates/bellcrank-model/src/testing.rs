@@ -15,8 +15,22 @@ pub fn random_mechanism(random: &mut Random, bodies: usize, loops: usize, plane:
     });
     (0..bodies).for_each(|b| text += &draw.body(b));
     text += "[joint]\n";
-    (0..bodies).for_each(|b| text += &draw.joint(b));
+    (0..bodies).for_each(|b| text += &draw.joint(b, false));
     (0..loops).for_each(|l| text += &draw.closing(l, bodies));
+    text
+}
+
+/// The same with bodies that bend among the others, which hang on each other's stations.
+pub fn random_soft_mechanism(random: &mut Random, bodies: usize, loops: usize, plane: bool) -> String {
+    let mut draw = Draw { random, plane };
+    let mut text = String::from(match plane {
+        true => "model = { plane = \"xy\", gravity = [0.3, -9.81] }\n[body]\n",
+        false => "model = { gravity = [0.3, -9.81, 0.7] }\n[body]\n",
+    });
+    (0..bodies).for_each(|b| text += &if draw.pick(3) == 0 { draw.body(b) } else { draw.beam(b) });
+    text += "[joint]\n";
+    (0..bodies).for_each(|b| text += &draw.joint(b, true));
+    (0..loops).for_each(|l| text += &draw.soft_closing(l, bodies));
     text
 }
 
@@ -60,8 +74,49 @@ impl Draw<'_> {
         format!("b{b} = {{ mass = {}, at = {at}, velocity = {v}, {rest} }}\n", 1.5 + self.random.number())
     }
 
-    /// The joint that carries a body, if any.
-    fn joint(&mut self, b: usize) -> String {
+    /// A soft beam of length 1.
+    fn beam(&mut self, b: usize) -> String {
+        let from = self.random.vec3();
+        let along = if self.plane { Vec3([1.0, 0.0, 0.0]) } else { Vec3([0.6, 0.0, 0.8]) };
+        let turn = bellcrank_math::rotation::exp(Vec3([0.0, 0.0, 3.0 * self.random.number()]));
+        let to = from + turn * along;
+        let list = |v: Vec3| format!("{:?}", &v.0[..if self.plane { 2 } else { 3 }]);
+        let (from, to) = (list(from), list(to));
+        let ends = ["pinned", "clamped"][self.pick(2)];
+        let (axial, bending) = (self.pick(2), 1 + self.pick(2));
+        let more = match self.plane {
+            true => format!("bending = {bending}"),
+            false => format!("up = [0, 1, 0], torsion_constant = 0.2, bending = [{bending}, 1]"),
+        };
+        format!(
+            "b{b} = {{ beam = {{ from = {from}, to = {to}, mass = 2, youngs_modulus = 1, area = 3, second_moment = 0.2, \
+             ends = \"{ends}\", axial = {axial}, {more}, damping = 0.1 }} }}\n"
+        )
+    }
+
+    /// A place on a beam, beside its axis.
+    fn place(&mut self) -> String {
+        let x: Vec<String> = (0..if self.plane { 2 } else { 3 })
+            .map(|i| format!("{}", if i == 0 { 0.5 + 0.45 * self.random.number() } else { 0.2 * self.random.number() }))
+            .collect();
+        format!("[{}]", x.join(", "))
+    }
+
+    /// A joint between stations that closes a loop.
+    fn soft_closing(&mut self, l: usize, bodies: usize) -> String {
+        let first = self.pick(bodies);
+        let other = (first + 1 + self.pick(bodies - 1)) % bodies;
+        let on = format!("on = [{}, {}]", self.place(), self.place());
+        let kind = match self.pick(3) {
+            0 => "type = \"distance\", length = 0.7".to_string(),
+            1 => format!("type = \"point-on-line\", axis = {}", self.point()),
+            _ => "type = \"spherical\"".to_string(),
+        };
+        format!("l{l} = {{ {kind}, {on}, between = [\"b{first}\", \"b{other}\"] }}\n")
+    }
+
+    /// The joint that carries a body, if any; on stations of bodies that bend, or where the bodies are drawn.
+    fn joint(&mut self, b: usize, soft: bool) -> String {
         const KINDS: [&str; 9] =
             ["revolute", "prismatic", "spherical", "fixed", "revolute", "cylindrical", "universal", "planar", "screw"];
         let kind = KINDS[self.pick(if self.plane { 5 } else { KINDS.len() })];
@@ -74,7 +129,11 @@ impl Draw<'_> {
         if self.pick(3) == 0 {
             names.reverse();
         }
-        let (at, axis) = (self.point(), self.point());
+        let at = match soft {
+            true => format!("on = [{}, {}]", self.place(), self.place()),
+            false => format!("at = {}", self.point()),
+        };
+        let axis = self.point();
         let more = match kind {
             "screw" => format!(", axis = {axis}, pitch = 0.6"),
             "universal" => {
@@ -87,7 +146,7 @@ impl Draw<'_> {
             _ => format!(", axis = {axis}"),
         };
         let [first, second] = names;
-        format!("j{b} = {{ type = \"{kind}\", between = [\"{first}\", \"{second}\"], at = {at}{more} }}\n")
+        format!("j{b} = {{ type = \"{kind}\", between = [\"{first}\", \"{second}\"], {at}{more} }}\n")
     }
 
     /// A joint that closes a loop.

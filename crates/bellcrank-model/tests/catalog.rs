@@ -256,47 +256,87 @@ fn centre_charts(s: &System, p: &mut Point) {
     count_turns(s, p);
 }
 
-#[test]
-fn every_derivative_of_every_piece_agrees_with_differences() {
+/// Every derivative of every piece at a point against differences.
+fn agree_with_differences(s: &dyn Dynamics, p: &Point, element: &str) {
     use Piece::*;
     let pieces =
         [Rate, Speed, GtMu, MinvGtMu, MassAccel, Force, GtLambda, Position, Velocity, Acceleration, ZDot, Flow];
     let slopes = Slopes { q: 1.3, v: 0.7, z: 0.9 };
+    for (piece, wrt) in pieces.into_iter().flat_map(|piece| Unknown::ALL.map(|wrt| (piece, wrt))) {
+        // the acceleration row leaves ∂((G v)_q v)/∂q out, and takes (G v)_q as symmetric
+        if piece == Acceleration && matches!(wrt, Unknown::Q | Unknown::V) {
+            continue;
+        }
+        let exact = derivative(s, piece, wrt, slopes, p);
+        let columns = s.layout().columns(wrt).last().map_or(0, |r| r.end);
+        for j in 0..columns {
+            let differences = |h: f64| -> Vec<f64> {
+                let [plus, minus] = [h, -h].map(|h| values(s, piece, &moved(s, p, wrt, j, h, slopes)));
+                plus.iter().zip(&minus).map(|(p, m)| (p - m) / (2.0 * h)).collect()
+            };
+            let fine = differences(1e-5);
+            for i in 0..exact.len() {
+                let off = (exact[i][j] - fine[i]).abs();
+                let allowed = 2e-6 * (1.0 + fine[i].abs());
+                // the difference over twice the step tells how wrong that over the step may be
+                assert!(
+                    off < allowed || off < allowed + (fine[i] - differences(2e-5)[i]).abs(),
+                    "∂{piece:?}/∂{wrt:?} ({i}, {j}) of\n{element}: {} against {}",
+                    exact[i][j],
+                    fine[i]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_derivative_of_every_piece_agrees_with_differences() {
     let mut random = Random::new(3);
     for (text, element) in samples() {
         let s = system(&text);
         for _ in 0..states(&element, 20) {
             let p = random_point(&s, &mut random);
-            for piece in pieces {
-                for wrt in Unknown::ALL {
-                    // the acceleration row leaves ∂((G v)_q v)/∂q out, and takes (G v)_q as symmetric
-                    if piece == Acceleration && matches!(wrt, Unknown::Q | Unknown::V) {
-                        continue;
-                    }
-                    let exact = derivative(&s, piece, wrt, slopes, &p);
-                    let columns = s.layout().columns(wrt).last().map_or(0, |r| r.end);
-                    for j in 0..columns {
-                        let differences = |h: f64| -> Vec<f64> {
-                            let [plus, minus] = [h, -h].map(|h| values(&s, piece, &moved(&s, &p, wrt, j, h, slopes)));
-                            plus.iter().zip(&minus).map(|(p, m)| (p - m) / (2.0 * h)).collect()
-                        };
-                        let fine = differences(1e-5);
-                        for i in 0..exact.len() {
-                            let off = (exact[i][j] - fine[i]).abs();
-                            let allowed = 2e-6 * (1.0 + fine[i].abs());
-                            // the difference over twice the step tells how wrong that over the step may be
-                            assert!(
-                                off < allowed || off < allowed + (fine[i] - differences(2e-5)[i]).abs(),
-                                "∂{piece:?}/∂{wrt:?} ({i}, {j}) of\n{element}: {} against {}",
-                                exact[i][j],
-                                fine[i]
-                            );
-                        }
-                    }
-                }
-            }
+            agree_with_differences(&s, &p, &element);
         }
     }
+}
+
+/// The bodies between which an element stands hang on each other by a hinge at stations and places of their own; a joint of the
+/// element that the tree could have is cut, and closes a loop.
+#[test]
+fn every_element_has_its_derivatives_in_relative_coordinates() {
+    let mut random = Random::new(41);
+    let mut elements = 0;
+    for (text, element) in samples() {
+        let z = if text.contains("plane = \"xy\"") { "" } else { ", 0.1" };
+        let axis = if z.is_empty() { "" } else { ", axis = [0.3, 0.2, 1]" };
+        let places = format!("on = [[0.3, 0.05{z}], [0.7, -0.05{z}]]");
+        let hinges = format!(
+            "[joint.hinge_of_c]\ntype = \"revolute\"\nbetween = [\"c\", \"a\"]\n{}\n{}\n\
+             [joint.hinge_of_b]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\n{}\n{}\n",
+            places,
+            axis.trim_start_matches(", "),
+            places,
+            axis.trim_start_matches(", ")
+        );
+        let s = system(&format!("{text}\n{hinges}"));
+        let at = Point::at(&s.initial_state(), s.layout());
+        let r = s.relative(&at);
+        let mut p = Point::at(&r.initial_state(), r.layout());
+        for x in [&mut p.q, &mut p.qdot, &mut p.v, &mut p.vdot, &mut p.z, &mut p.zdot, &mut p.lambda] {
+            x.iter_mut().for_each(|x| *x += 0.4 * random.number());
+        }
+        p.charts.centres.iter_mut().for_each(|c| *c = Quat::exp(random.vec3()));
+        p.t = 0.7;
+        let mut state = State::default();
+        p.store(&mut state);
+        r.settle(&mut state, &mut r.workspace());
+        p.set(&state);
+        agree_with_differences(&r, &p, &element);
+        elements += 1;
+    }
+    assert!(elements > 150, "{elements}");
 }
 
 /// The point moved along the motion by the time h.

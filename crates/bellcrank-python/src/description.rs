@@ -350,7 +350,15 @@ impl Description {
     }
 
     /// Writes the model as an FMU of a version of the standard, 2 or 3.
-    fn to_fmu(&self, py: Python<'_>, out: PathBuf, version: u8, kinds: &str, outputs: Vec<String>) -> PyResult<()> {
+    fn to_fmu(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        version: u8,
+        kinds: &str,
+        outputs: Vec<String>,
+        ports: Vec<String>,
+    ) -> PyResult<()> {
         let text = self.to_toml()?;
         let kinds = Kinds::parse(kinds).map_err(|e| PyValueError::new_err(format!("`kind`: {e}")))?;
         let version = if version == 2 { Version::Two } else { Version::Three };
@@ -360,7 +368,8 @@ impl Description {
             ModelSource::Robot(robot) => robot.model.path().with_extension("toml"),
         };
         let path = path.to_string_lossy().into_owned();
-        let written = py.detach(|| bellcrank::fmu::write(&out, &path, &text, &[], (version, kinds), &outputs));
+        let written =
+            py.detach(|| bellcrank::fmu::write(&out, (&path, &text), &[], (version, kinds), &outputs, &ports));
         match written {
             Ok(_) => Ok(()),
             Err(ExportError::Model(report)) => Err(reported(Kind::Model, &report)),

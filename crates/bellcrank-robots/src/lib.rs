@@ -22,6 +22,7 @@
 //! | `robot.rs` | what they have in common |
 //! | `loops.rs` | joints that close loops, from a small file beside |
 //! | `merge.rs` | links to bodies, and whether these are physical |
+//! | `settle.rs` | springs that are given by how a joint settles |
 //! | `names.rs`, `write.rs` | the sections of the model |
 //! | `meshes.rs` | where meshes are |
 
@@ -33,6 +34,7 @@ mod names;
 mod options;
 mod robot;
 mod sdf;
+mod settle;
 mod urdf;
 mod write;
 mod xml;
@@ -135,6 +137,7 @@ fn convert(path: &Path, document: &xml::Document, options: &RobotOptions) -> Res
         let message = format!("{} has nothing that moves", root.words());
         return Err(failed(root.error(message).help(help).into()));
     }
+    settle::settle(&mut robot, &bodies, options);
     let written = write::write(&mut robot, &bodies, options);
     let visuals =
         if options.visuals { meshes::visuals(&mut robot, &bodies, &written.names, path, options) } else { Vec::new() };

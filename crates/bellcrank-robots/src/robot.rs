@@ -215,6 +215,8 @@ pub struct Along {
     pub rest: f64,
     /// Inertia along the coordinate.
     pub armature: f64,
+    /// Time constant in s and damping ratio that stiffness and damping are to follow from.
+    pub settles: Option<[f64; 2]>,
 }
 
 /// x₂ = offset + ratio · x₁; without a first joint x₂ = offset.

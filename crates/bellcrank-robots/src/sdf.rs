@@ -258,6 +258,10 @@ fn axis(el: El, key: &str, pose: &Pose, frames: &NamedFrames) -> Result<Option<V
 fn joint(el: El, frames: &NamedFrames, robot: &mut Robot) -> Result<Joint, Diagnostic> {
     let name = el.own_name()?.to_string();
     let between = [end(el, "parent", frames)?, end(el, "child", frames)?];
+    if between[0] == between[1] {
+        let help = "a joint is between two links, or between the world and a link";
+        return Err(el.error(format!("joint {} joins a link to itself", quoted(&name))).help(help));
+    }
     let kind = match el.attribute("type").unwrap_or("") {
         "fixed" => JointKind::Fixed,
         "revolute" | "continuous" => JointKind::Revolute,

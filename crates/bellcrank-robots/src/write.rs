@@ -9,10 +9,11 @@ use bellcrank_model::build::Model;
 use bellcrank_model::build::value::Value;
 use std::collections::HashMap;
 
-/// A model, and the names of its bodies.
+/// A model, the names of its bodies, and those of its joints by their numbers.
 pub struct Written {
     pub model: Model,
     pub names: Vec<String>,
+    pub joints: HashMap<usize, String>,
 }
 
 /// The entries of a section.
@@ -72,7 +73,7 @@ pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Writ
     w.armatures();
     w.along();
     w.actuators();
-    Written { model: w.model, names: w.body_names }
+    Written { model: w.model, names: w.body_names, joints: w.joint_names }
 }
 
 impl Writer<'_> {

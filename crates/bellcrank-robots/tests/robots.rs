@@ -258,6 +258,42 @@ fn hostile_mjcf_files_are_refused_with_their_place() {
 }
 
 #[test]
+fn hostile_sdf_files_are_refused_with_their_place() {
+    let link = |name: &str, mass: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass>{mass}</mass><inertia><ixx>1</ixx></inertia></inertial></link>\n"
+        )
+    };
+    let joint = |kind: &str, parent: &str, child: &str, axis: &str| {
+        format!(
+            "<joint name=\"pin\" type=\"{kind}\"><parent>{parent}</parent><child>{child}</child><axis><xyz>{axis}</xyz></axis></joint>\n"
+        )
+    };
+    let pin = joint("revolute", "world", "a", "0 1 0");
+    let file = |body: &[String]| format!("<sdf version=\"1.6\"><model name=\"m\">\n{}</model></sdf>", body.concat());
+    let cases = [
+        (
+            "<!DOCTYPE s [<!ENTITY a \"aaaa\">]><sdf><model name=\"&a;\"/></sdf>".into(),
+            "document types and entities are not read",
+        ),
+        (file(&[link("a", "nan"), pin.clone()]), "<mass> is `nan`"),
+        (file(&[link("a", "inf"), pin.clone()]), "<mass> is `inf`"),
+        (file(&[link("a", "1"), link("a", "1"), pin.clone()]), "link `a` is there twice"),
+        (file(&[link("a", "1"), joint("revolute", "world", "a", "0 0 0")]), "the axis of <joint> `pin` is zero"),
+        (file(&[link("a", "1"), joint("elastic", "world", "a", "0 1 0")]), "joint `pin` has the type `elastic`"),
+        (
+            file(&[link("a", "1"), joint("revolute", "world", "b", "0 1 0")]),
+            "the child `b` of <joint> `pin` is no link",
+        ),
+        (file(&[link("a", "1"), joint("revolute", "a", "a", "0 1 0")]), "joint `pin` joins a link to itself"),
+    ];
+    for (text, told) in cases {
+        let message = refused("bad.sdf", &text);
+        assert!(message.contains(told) && message.contains("bad.sdf:"), "{told}:\n{message}");
+    }
+}
+
+#[test]
 fn a_file_in_which_nothing_moves_is_held_in_place_and_told() {
     let text = "<mujoco><worldbody><body name=\"milk\"><geom type=\"box\" size=\"0.1 0.1 0.2\"/>\
                 <body name=\"cap\" pos=\"0 0 0.2\"><geom size=\"0.02\"/></body></body></worldbody></mujoco>";
@@ -265,7 +301,7 @@ fn a_file_in_which_nothing_moves_is_held_in_place_and_told() {
     assert!(found.told.notes.iter().any(|n| n.starts_with("nothing in the file moves")), "{:?}", found.told.notes);
     let s = system(&found);
     assert_eq!((s.model.bodies.len(), s.model.joints.len()), (1, 1));
-    let spring = "<mujoco><worldbody><body><joint name=\"j\" springdamper=\"1 1\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
+    let spring = "<mujoco><worldbody><body><joint name=\"j\" type=\"ball\" springdamper=\"1 1\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
     let told = robot("spring.xml", spring, &RobotOptions::default()).told;
     assert!(told.left_out.iter().any(|l| l.what == "`springdamper`" && l.names == ["j"]), "{:?}", told.left_out);
 }
@@ -500,4 +536,32 @@ fn loops_beside_a_tree_are_closed() {
         "{message}"
     );
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// MuJoCo's rule: I = 1/(M⁻¹)ᵢᵢ at the zero of all coordinates, k = I/(τ ζ)², d = 2 I/τ.
+#[test]
+fn springs_that_are_given_by_how_a_joint_settles() {
+    let text = r#"<mujoco><compiler angle="radian"/><worldbody>
+        <body name="upper"><joint name="a" axis="0 1 0" springdamper="0.2 0.5" armature="0.01"/>
+          <inertial pos="0 0 -0.5" mass="2" diaginertia="0.1 0.1 0.1"/>
+          <body name="lower" pos="0 0 -1"><joint name="b" axis="0 1 0" springdamper="0.1 1"/>
+            <inertial pos="0 0 -0.5" mass="1" diaginertia="0.05 0.05 0.05"/></body></body></worldbody></mujoco>"#;
+    let robot = robot("two.xml", text, &RobotOptions::default());
+    // the mass matrix of a double pendulum that hangs straight down
+    let (i1, i2, c) = (0.1 + 2.0 * 0.25, 0.05 + 0.25, 0.5);
+    let m = [[i1 + 0.01 + 0.05 + 1.5 * 1.5, i2 + c], [i2 + c, i2]];
+    let det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    let expected: [(&str, f64, f64, f64); 2] = [("a", det / m[1][1], 0.2, 0.5), ("b", det / m[0][0], 0.1, 1.0)];
+    let told = robot.model.to_toml();
+    for (name, inertia, time, ratio) in expected {
+        let value = |section: &str, key: &str| {
+            let after = told.split(&format!("[force.{section}]")).nth(1).unwrap_or_else(|| panic!("{section}: {told}"));
+            let line = after.lines().find(|l| l.starts_with(key)).unwrap();
+            line.split('=').nth(1).unwrap().trim().parse::<f64>().unwrap()
+        };
+        let (k, d) = (value(&format!("{name}_spring"), "stiffness"), value(&format!("{name}_friction"), "viscous"));
+        assert!((k / (inertia / (time * ratio).powi(2)) - 1.0).abs() < 1e-9, "{name}: {k} {inertia}");
+        assert!((d / (2.0 * inertia / time) - 1.0).abs() < 1e-9, "{name}: {d}");
+    }
+    assert!(!robot.told.left_out.iter().any(|l| format!("{l:?}").contains("springdamper")));
 }

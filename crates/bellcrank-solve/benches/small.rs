@@ -1,8 +1,9 @@
 //! Instructions per step of machines of few bodies, counted by callgrind:
 //! `cargo bench -p bellcrank-solve --bench small -- [--against PROGRAM] [ROW …]`.
 //!
-//! Each row is run twice, to a shorter and to a longer end; start and summary cancel in the difference. `--against` takes this bench as
-//! it was built from another commit. `small run ROW END` does one run alone, for a profile.
+//! Each row is run twice, to a shorter and to a longer end; start and summary cancel in the difference. `--starts` counts what another
+//! start of a compiled model takes instead. `--against` takes this bench as it was built from another commit. `small run ROW END` does
+//! one run alone, for a profile, `small start ROW TIMES` some starts.
 
 use bellcrank_model::read::read_text;
 use bellcrank_solve::FormulationKind::{self, Index3, Si2};
@@ -77,19 +78,32 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// One run; tells its steps, its evaluations, and where it ended.
-fn run(row: &Row, until: f64) {
-    let Ok(read) = read_text("model.toml", row.model, &[]) else { return println!("cannot be read") };
+/// The options of a run.
+fn options(row: &Row, until: f64) -> Options {
     let Row { method, formulation, step, rtol, coordinates, .. } = *row;
     let base = Options { method, formulation, step, rtol, coordinates, until, ..Options::default() };
-    let options = Options { sample: Some(until), ..base }.with(|o| {
+    Options { sample: Some(until), ..base }.with(|o| {
         o.resources.threads = Some(1);
         o.testing.budget = ErrorBudget::Step;
         if row.name == "bushing, bdf" {
             (o.testing.test, o.parameters.max_order) = (Some(Tested::Q), 2);
         }
-    });
-    let Ok(mut simulation) = Simulation::new(Arc::new(read.model.compile()), options) else {
+    })
+}
+
+/// Starts a compiled model some times.
+fn start(row: &Row, times: usize) {
+    let Ok(read) = read_text("model.toml", row.model, &[]) else { return println!("cannot be read") };
+    let system = Arc::new(read.model.compile());
+    let started = (0..times).filter(|_| Simulation::new(system.clone(), options(row, 1.0)).is_ok()).count();
+    // as many numbers as of a run
+    println!("{started} 0 0 0 0 0 0");
+}
+
+/// One run; tells its steps, its evaluations, and where it ended.
+fn run(row: &Row, until: f64) {
+    let Ok(read) = read_text("model.toml", row.model, &[]) else { return println!("cannot be read") };
+    let Ok(mut simulation) = Simulation::new(Arc::new(read.model.compile()), options(row, until)) else {
         return println!("does not start");
     };
     let summary = simulation.run(&mut Silent);
@@ -110,9 +124,9 @@ fn run(row: &Row, until: f64) {
 }
 
 /// Instructions and what the run told.
-fn counted(program: &str, row: usize, until: f64) -> Option<(f64, Vec<f64>)> {
+fn counted(program: &str, verb: &str, row: usize, until: f64) -> Option<(f64, Vec<f64>)> {
     let until = until.to_string();
-    let arguments = ["--tool=callgrind", "--callgrind-out-file=/dev/null", program, "run", &row.to_string(), &until];
+    let arguments = ["--tool=callgrind", "--callgrind-out-file=/dev/null", program, verb, &row.to_string(), &until];
     let out = Command::new("valgrind").args(arguments).output().ok()?;
     let told = String::from_utf8_lossy(&out.stderr);
     let instructions = told.lines().find_map(|line| line.split("Collected : ").nth(1))?.trim().parse().ok()?;
@@ -121,9 +135,10 @@ fn counted(program: &str, row: usize, until: f64) -> Option<(f64, Vec<f64>)> {
     Some((instructions, numbers.filter(|n| n.len() == 7)?))
 }
 
-/// Instructions per step, the steps, and the numbers of the longer run.
-fn per_step(program: &str, row: usize, end: f64) -> Option<(f64, Vec<f64>)> {
-    let (short, long) = (counted(program, row, end)?, counted(program, row, 2.0 * end)?);
+/// Instructions per step (or start), the steps, and the numbers of the longer run.
+fn per_step(program: &str, row: usize, starts: bool, end: f64) -> Option<(f64, Vec<f64>)> {
+    let (verb, ends) = if starts { ("start", [1.0, 11.0]) } else { ("run", [end, 2.0 * end]) };
+    let (short, long) = (counted(program, verb, row, ends[0])?, counted(program, verb, row, ends[1])?);
     Some(((long.0 - short.0) / (long.1[0] - short.1[0]), long.1))
 }
 
@@ -131,11 +146,16 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let rows = rows();
     if let [verb, row, end] = &arguments[..]
-        && verb == "run"
+        && let Some(row) = row.parse().ok().and_then(|row: usize| rows.get(row))
     {
-        let (row, end) = (row.parse::<usize>().unwrap_or(0), end.parse().unwrap_or(1.0));
-        return run(&rows[row.min(rows.len() - 1)], end);
+        match verb.as_str() {
+            "run" => return run(row, end.parse().unwrap_or(1.0)),
+            "start" => return start(row, end.parse().unwrap_or(1)),
+            _ => {}
+        }
     }
+    let starts = arguments.iter().any(|a| a == "--starts");
+    let arguments: Vec<String> = arguments.into_iter().filter(|a| a != "--starts").collect();
     let (against, wanted) = match &arguments[..] {
         [flag, program, wanted @ ..] if flag == "--against" => (Some(program), wanted),
         wanted => (None, wanted),
@@ -149,11 +169,11 @@ fn main() {
         if !wanted.is_empty() && !wanted.iter().any(|w| row.name.contains(w.as_str())) {
             continue;
         }
-        let Some((now, told)) = per_step(&own, k, row.end) else {
+        let Some((now, told)) = per_step(&own, k, starts, row.end) else {
             println!("{:<30} failed", row.name);
             continue;
         };
-        let before = against.and_then(|program| per_step(program, k, row.end));
+        let before = against.and_then(|program| per_step(program, k, starts, row.end));
         let (was, ratio) = before.as_ref().map_or((f64::NAN, f64::NAN), |b| (b.0, now / b.0));
         println!(
             "{:<30} {was:>9.0} {now:>9.0} {ratio:>6.3}  {:>6} {:>5.1} {:>5.2} {:>5.2} {:>8.1e} {:>8.1e}",

@@ -4,12 +4,13 @@
 //! it (it crashes, hangs, eats memory, prints), the run goes on to say so. The folder that the FMU was unpacked into is removed
 //! with the guest; if this program is ended by force, the other process removes it.
 
-use bellcrank_model::fmu::wire::{Handle, Start};
+use bellcrank_model::fmu::wire::{Handle, Setting, Start};
+use bellcrank_model::fmu::{Archive, Description};
 use bellcrank_model::model::FmuEntry;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
 
 #[cfg(unix)]
 mod process;
@@ -70,8 +71,44 @@ impl Drop for Folder {
     }
 }
 
+/// An FMU that is to run, and what is exchanged with it, by the numbers of its variables.
+#[derive(Clone)]
+pub struct GuestSetup {
+    /// Its name in messages.
+    pub name: String,
+    /// Its file.
+    pub archive: Arc<Archive>,
+    /// What the file says of it.
+    pub description: Arc<Description>,
+    /// What it is given.
+    pub inputs: Vec<usize>,
+    /// What it tells.
+    pub outputs: Vec<usize>,
+    /// Values that are set before it starts.
+    pub set: Vec<(usize, Setting)>,
+    /// How long an answer may take, in s.
+    pub patience: f64,
+    /// How much memory it may take beyond that of its process, in bytes.
+    pub memory: u64,
+}
+
+impl From<&FmuEntry> for GuestSetup {
+    fn from(fmu: &FmuEntry) -> GuestSetup {
+        GuestSetup {
+            name: fmu.name.clone(),
+            archive: fmu.archive.clone(),
+            description: fmu.description.clone(),
+            inputs: fmu.inputs.iter().map(|(n, _)| *n).collect(),
+            outputs: fmu.outputs.iter().map(|(n, _)| *n).collect(),
+            set: fmu.set.clone(),
+            patience: fmu.patience,
+            memory: fmu.memory,
+        }
+    }
+}
+
 /// What an FMU is told first, and the folder that it is unpacked into.
-fn unpacked(fmu: &FmuEntry, given: &[f64], times: [f64; 2], tolerance: f64) -> Result<(Folder, Start), String> {
+fn unpacked(fmu: &GuestSetup, given: &[f64], times: [f64; 2], tolerance: f64) -> Result<(Folder, Start), String> {
     let folder = Folder::new().map_err(|e| format!("cannot be unpacked: {e}"))?;
     let description = &fmu.description;
     fmu.archive.unpack(description.version, folder.path())?;
@@ -86,9 +123,10 @@ fn unpacked(fmu: &FmuEntry, given: &[f64], times: [f64; 2], tolerance: f64) -> R
         folder: folder.path().to_path_buf(),
         library: folder.path().join(&description.library),
         memory: fmu.memory,
+        exchange: description.exchange,
         set: fmu.set.iter().filter_map(|(n, value)| Some((handle(*n)?, value.clone()))).collect(),
-        inputs: fmu.inputs.iter().filter_map(|(n, _)| handle(*n)).collect(),
-        outputs: fmu.outputs.iter().filter_map(|(n, _)| handle(*n)).collect(),
+        inputs: fmu.inputs.iter().filter_map(|n| handle(*n)).collect(),
+        outputs: fmu.outputs.iter().filter_map(|n| handle(*n)).collect(),
         given: given.to_vec(),
         times,
         tolerance,
@@ -103,7 +141,12 @@ pub struct Guest(std::convert::Infallible);
 #[cfg(not(unix))]
 #[allow(missing_docs)]
 impl Guest {
-    pub fn start(fmu: &FmuEntry, given: &[f64], times: [f64; 2], tolerance: f64) -> Result<(Guest, Vec<f64>), String> {
+    pub fn start(
+        fmu: &GuestSetup,
+        given: &[f64],
+        times: [f64; 2],
+        tolerance: f64,
+    ) -> Result<(Guest, Vec<f64>), String> {
         unpacked(fmu, given, times, tolerance)?;
         Err("cannot run on this system: FMUs of others run on Linux and macOS".into())
     }
@@ -117,6 +160,12 @@ impl Guest {
         match self.0 {}
     }
     pub fn restore(&mut self, _: &[u8], _: &[f64]) -> Result<(), String> {
+        match self.0 {}
+    }
+    pub fn keep(&mut self) -> Result<(), String> {
+        match self.0 {}
+    }
+    pub fn cross(&mut self, _: f64, _: f64, _: &[f64], _: bool) -> Result<Vec<f64>, String> {
         match self.0 {}
     }
 }

@@ -10,7 +10,7 @@ use bellcrank_solve::FormulationKind::{self, Additive, Ggl, Index1, Index3, Si2}
 use bellcrank_solve::Summary;
 use bellcrank_solve::analyses::modes::modes;
 use bellcrank_solve::analyses::statics::equilibrium;
-use bellcrank_solve::choices::{MethodName, Options};
+use bellcrank_solve::choices::{Coordinates, MethodName, Options};
 use bellcrank_solve::newton::Iteration;
 use bellcrank_solve::start;
 use common::*;
@@ -188,8 +188,14 @@ fn a_free_flexible_body_keeps_momentum_and_energy() {
     let start = assembled(&s);
     let before = momentum(&s, &start);
     // BDF of order 5 damps the waves of 1280 rad/s a little
-    for (method, tolerance) in [(MethodName::Dop853, 1e-8), (MethodName::Bdf, 1e-5)] {
-        let summary = run(&s, Options { method, rtol: 1e-10, until: 0.3, ..Options::default() });
+    use Coordinates::{Cartesian, Relative};
+    for (method, coordinates, tolerance) in [
+        (MethodName::Dop853, Cartesian, 1e-8),
+        (MethodName::Bdf, Cartesian, 1e-5),
+        (MethodName::Dop853, Relative, 1e-8),
+        (MethodName::Bdf, Relative, 1e-5),
+    ] {
+        let summary = run(&s, Options { method, coordinates, rtol: 1e-10, until: 0.3, ..Options::default() });
         let end = state(&s, &summary);
         let moved = (0..6).map(|i| (end.q[6 + i] - start.q[6 + i]).abs()).fold(0.0, f64::max);
         assert!(moved > 0.005, "{moved}");
@@ -300,12 +306,12 @@ fn every_pair_of_method_and_formulation_shows_its_order_on_a_flexible_problem() 
             Hht | Newmark => &[Index3, Ggl, Si2, Index1, Additive],
             _ => &[Index3, Ggl, Si2, Index1],
         };
-        for &formulation in formulations {
+        let both = [Coordinates::Cartesian, Coordinates::Relative];
+        for (&formulation, coordinates) in formulations.iter().flat_map(|f| both.map(|c| (f, c))) {
             let error = |n: usize| {
-                let step = Some(UNTIL / n as f64);
-                let options =
-                    Options { method, formulation: Some(formulation), step, until: UNTIL, ..Options::default() }
-                        .with(|o| o.parameters.max_order = max_order);
+                let (step, formulation) = (Some(UNTIL / n as f64), Some(formulation));
+                let options = Options { method, coordinates, formulation, step, until: UNTIL, ..Options::default() }
+                    .with(|o| o.parameters.max_order = max_order);
                 let found = run(&s, options);
                 channels.iter().map(|c| (last(&found, c) - last(&exact, c)).abs()).fold(0.0, f64::max)
             };
@@ -313,7 +319,7 @@ fn every_pair_of_method_and_formulation_shows_its_order_on_a_flexible_problem() 
             let order = (errors[0] / errors[1]).log2();
             assert!(
                 (order - expected).abs() < 0.2,
-                "{} on {formulation}: order {order:.3}, errors {errors:?}",
+                "{} on {formulation} in {coordinates:?}: order {order:.3}, errors {errors:?}",
                 method.name()
             );
         }

@@ -115,3 +115,21 @@ fn any_number_of_threads_computes_the_same() {
         }
     }
 }
+
+#[test]
+fn the_work_of_forces_does_not_depend_on_how_often_a_run_is_looked_at() {
+    // from 64 bodies on every 16th step is looked at
+    let error = |n: usize| {
+        let mut text = String::from("model = { plane = \"xy\", gravity = [0, 0] }\n");
+        for i in 0..n {
+            let _ = writeln!(text, "body.b{i} = {{ mass = 1, inertia = 1, at = [{i}, 0] }}");
+        }
+        text += "force.motor = { type = \"torque\", body = \"b0\", torque = \"sin(20*t)\" }\n";
+        let (method, formulation, step) = (MethodName::GeneralizedAlpha, Some(Index3), Some(1e-3));
+        run(&system(&text), Options { method, formulation, step, until: 0.64, ..Options::default() })
+            .energy
+            .largest_error
+    };
+    let (often, seldom) = (error(63), error(64));
+    assert!(seldom < 1.2 * often, "{seldom:e} instead of {often:e}");
+}

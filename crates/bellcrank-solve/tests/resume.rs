@@ -151,6 +151,8 @@ fn iterations_solvers_budgets_and_stiffness_go_on_to_the_bit() {
     }
     cases.push(("stiff".into(), example("stiff-bushing"), base(MethodName::Auto, 0.05)));
     cases.push(("flexible".into(), example("flexible-crank"), base(MethodName::Bdf, 0.02)));
+    let relative = Options { coordinates: Coordinates::Relative, ..base(MethodName::Bdf, 0.02) };
+    cases.push(("flexible on its joints".into(), example("flexible-crank"), relative));
     cases.push(("driven".into(), example("windshield-wiper"), base(MethodName::Auto, 0.5)));
     cases.push(("excavator".into(), example("excavator"), base(MethodName::Auto, 1.0)));
     cases.push(("overconstrained".into(), example("bennett"), base(MethodName::Auto, 0.3)));

@@ -10,7 +10,9 @@ use bellcrank_model::read::Read;
 use bellcrank_model::{Model, System};
 use bellcrank_solve::Options;
 use bellcrank_solve::choices::{Said, Voice};
-use bellcrank_solve::sensitivity::{Asked, Measure, Measured, Sensitivities, SensitivityError, Varied, sensitivities};
+use bellcrank_solve::sensitivity::{
+    Asked, Measure, Measured, Sensitivities, SensitivityError, Varied, gradients, sensitivities,
+};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +23,21 @@ pub const RTOL: f64 = 1e-8;
 /// Rows over time, unless their distance is said.
 const ROWS: f64 = 400.0;
 
+/// Which way derivatives are carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// With the run: its cost grows with the parameters, and curves over time come out.
+    #[default]
+    Forward,
+    /// Back over the run, once for each output: for many parameters.
+    Adjoint,
+    /// Back where there are many parameters for each output and the method allows it.
+    Auto,
+}
+
+/// Parameters for each output from which on the way back is cheaper: it takes about as long as this many go forward.
+const MANY: usize = 8;
+
 /// What is asked of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
@@ -30,6 +47,8 @@ pub struct Question {
     pub to: Vec<String>,
     /// Whether curves over time are wanted.
     pub over_time: bool,
+    /// Which way.
+    pub mode: Mode,
     /// How messages name `of` and `to`, such as `--of ` and `--to `.
     pub words: [&'static str; 2],
 }
@@ -57,8 +76,14 @@ pub struct Answer {
     pub parameters: Vec<Parameter>,
     /// Which curve each column is of.
     pub places: Vec<usize>,
-    /// Values and derivatives over time.
-    pub curves: Sensitivities,
+    /// Values and derivatives over time; none of the adjoint.
+    pub curves: Option<Sensitivities>,
+    /// The method of the run.
+    pub method: &'static str,
+    /// Steps of the run.
+    pub steps: usize,
+    /// Events that were crossed.
+    pub events: usize,
     /// With what it ran.
     pub options: Options,
 }
@@ -97,7 +122,8 @@ impl From<SensitivityError> for QuestionError {
 
 /// A word of the question as a text that messages can point into.
 fn pointed(word: &str, text: &str) -> (Sources, Span) {
-    let source = Source { name: "command line".into(), text: format!("{word}{text}") };
+    let name = if word.starts_with("--") { "command line" } else { "arguments" };
+    let source = Source { name: name.into(), text: format!("{word}{text}") };
     (Sources(vec![source]), Span::new(0, word.len(), word.len() + text.len()))
 }
 
@@ -137,7 +163,33 @@ pub fn answer(
         let model = |value: f64| models.read(&[set, &[format!("{}={value:?}", p.path)]].concat()).map(&compiled);
         varied.push(Varied::new(p.name.clone(), p.value, model)?);
     }
-    let curves = sensitivities(&compiled(base), &varied, &asked, &options)?;
+    let system = compiled(base);
+    let many = !question.over_time && parameters.len() >= MANY * columns.len();
+    if question.mode == Mode::Adjoint || question.mode == Mode::Auto && many {
+        let of: Vec<(String, Measure)> =
+            columns.iter().map(signal).map(|(output, measure)| (output.to_string(), measure)).collect();
+        match gradients(&system, &varied, &of, &options) {
+            Ok(found) => {
+                let (method, steps, events) = (found.method, found.statistics.steps, found.events);
+                let (measured, places) = (found.measured, vec![0; columns.len()]);
+                return Ok(Answer {
+                    columns,
+                    measured,
+                    parameters,
+                    places,
+                    curves: None,
+                    method,
+                    steps,
+                    events,
+                    options,
+                });
+            }
+            // the forward mode takes any method
+            Err(SensitivityError::Method { .. }) if question.mode == Mode::Auto => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    let curves = sensitivities(&system, &varied, &asked, &options)?;
     let mut measured = Vec::new();
     let mut places = Vec::new();
     for column in &columns {
@@ -146,7 +198,8 @@ pub fn answer(
         measured.push(curves.measure(place, measure)?);
         places.push(place);
     }
-    Ok(Answer { columns, measured, parameters, places, curves, options })
+    let (method, steps, events) = (curves.method, curves.statistics.steps, curves.events);
+    Ok(Answer { columns, measured, parameters, places, curves: Some(curves), method, steps, events, options })
 }
 
 /// The output and the measure of a column.

@@ -28,16 +28,17 @@ pub fn library() -> Result<Vec<u8>, ExportError> {
     }
 }
 
-/// Writes the FMU of a model; `path` names the file that `text` is from. Gives what went into it.
+/// Writes the FMU of a model; `path` names the file that `text` is from. `outputs` are patterns of channels, `ports` patterns of
+/// probes. Gives what went into it.
 pub fn write(
     out: &Path,
-    path: &str,
-    text: &str,
+    (path, text): (&str, &str),
     overrides: &[String],
     (version, kinds): (Version, Kinds),
     outputs: &[String],
+    ports: &[String],
 ) -> Result<Fmu, ExportError> {
-    let fmu = Fmu::new(path, text, overrides, kinds, outputs)?;
+    let fmu = Fmu::new(path, text, overrides, kinds, outputs, ports)?;
     fmu.write(out, version, &library()?)?;
     Ok(fmu)
 }

@@ -5,36 +5,44 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "fmus/exchange.rs"]
+mod exchange;
+#[path = "fmus/parts.rs"]
+mod parts;
 
 use bellcrank::{Options, Simulation, read_model};
 use common::Scratch;
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bellcrank");
 
-/// The library of a guest in C, compiled once.
+/// The library of a guest in C that has the functions of one version, compiled once.
 fn library(name: &str) -> Vec<u8> {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let folder = BUILT.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("guests-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        for name in ["motor3", "servo2"] {
-            let source = format!("{}/tests/fmus/{name}.c", env!("CARGO_MANIFEST_DIR"));
-            let cc = std::env::var("CC").unwrap_or("cc".into());
-            let mut compile = Command::new(cc);
-            compile.args(["-O1", "-shared", "-fPIC", "-o"]).arg(folder.join(name)).args([&source, "-lm"]);
-            let status = compile.status().expect("a C compiler, which Rust links with too");
-            assert!(status.success(), "{name}.c");
-        }
-        folder
-    });
-    std::fs::read(folder.join(name)).unwrap()
+    built(name, true)
+}
+
+/// The library of a guest in C that has those of both, of one of them.
+fn built(name: &str, three: bool) -> Vec<u8> {
+    static BUILT: Mutex<BTreeMap<(String, bool), Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap();
+    let compile = || {
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{three}-{}", std::process::id()));
+        let source = format!("{}/tests/fmus/{name}.c", env!("CARGO_MANIFEST_DIR"));
+        let mut cc = Command::new(std::env::var("CC").unwrap_or("cc".into()));
+        cc.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&out).args([&source, "-lm"]).args((!three).then_some("-DTWO"));
+        assert!(cc.status().expect("a C compiler, which Rust links with too").success(), "{name}.c");
+        let bytes = std::fs::read(&out).unwrap();
+        std::fs::remove_file(&out).unwrap();
+        bytes
+    };
+    built.entry((name.to_string(), three)).or_insert_with(compile).clone()
 }
 
 fn description(name: &str) -> String {
@@ -195,8 +203,8 @@ fn our_own_fmus_run_in_our_own_models() {
         [head, &pendulum("a"), &pendulum("b"), &push("a", spring), &push("b", &spring.replace("-5", "10")), solve];
     let whole = s.record(&whole.concat(), &[]);
     s.write("b.toml", [head, "input.torque = {}\n", &pendulum("b"), &push("b", "torque"), solve].concat());
-    for version in ["2", "3"] {
-        let made = s.bellcrank(&["fmu", "b.toml", "--fmi", version, "--kind", "cs"]);
+    for (version, kind) in [("2", "cs"), ("3", "cs"), ("2", "me"), ("3", "me")] {
+        let made = s.bellcrank(&["fmu", "b.toml", "--fmi", version, "--kind", kind]);
         assert_eq!(made.code, 0, "{}", made.stderr);
         let other = |h: f64| {
             let spring = spring.replace("b_pin", "b.b_pin");
@@ -332,7 +340,10 @@ fn archives_that_are_hostile_or_not_for_us_are_refused_by_name() {
         (packed(&[about, ("binaries/riscv64-plan9/motor.so", b"")]), "there are libraries for riscv64-plan9"),
         (plain("<oops"), "has a `modelDescription.xml` that is no XML"),
         (plain(&xml.replace("\"3.0\"", "\"1.0\"")), "is of FMI `1.0`, and FMI 2.0 and 3.0 are known"),
-        (plain(&xml.replace("CoSimulation", "ModelExchange")), "is not for co-simulation"),
+        (
+            plain(&xml.replace("CoSimulation", "ScheduledExecution")),
+            "is neither for co-simulation nor for model exchange",
+        ),
         (plain(&xml.replace("\"motor\" can", "\"../motor\" can")), "which names no library"),
     ];
     for (bytes, said) in bad {

@@ -6,7 +6,7 @@ use crate::interface::{Named, Variable, Version, token};
 use std::fmt::Write;
 
 /// Text as it may stand in an attribute.
-fn xml(text: &str) -> String {
+pub(super) fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

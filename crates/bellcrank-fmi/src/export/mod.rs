@@ -2,9 +2,11 @@
 
 mod describe;
 mod pack;
+mod ports;
 mod units;
 
 pub use pack::platform;
+pub use ports::Port;
 
 use crate::interface::{Export, Interface, Kinds};
 use bellcrank_model::build;
@@ -65,6 +67,8 @@ pub struct Fmu {
     pub export: Export,
     /// The variables.
     pub interface: Interface,
+    /// Where other machines can be joined to it.
+    pub ports: Vec<Port>,
     /// The text of the model, with all that was overridden.
     text: String,
     /// The folder of the model, and the files in it that it reads.
@@ -76,13 +80,14 @@ pub struct Fmu {
 
 impl Fmu {
     /// Prepares the FMU of a model: the text of the file that `path` names, with `overrides` put on it. `outputs` are patterns
-    /// of channels with `*`; without any, every channel is an output.
+    /// of channels with `*`; without any, every channel is an output. `ports` are patterns of probes.
     pub fn new(
         path: &str,
         text: &str,
         overrides: &[String],
         kinds: Kinds,
         outputs: &[String],
+        ports: &[String],
     ) -> Result<Fmu, ExportError> {
         let read = read_text(path, text, overrides)?;
         if let Some(fmu) = read.model.fmus.first() {
@@ -93,19 +98,22 @@ impl Fmu {
                 help,
             );
         }
-        let options = Options::from_settings(&read.settings).map_err(|e| ExportError::Start(Box::new(e.into())))?;
-        let as_it_is = overrides.is_empty() && !path.to_lowercase().ends_with(".json");
+        let as_it_is = overrides.is_empty() && ports.is_empty() && !path.to_lowercase().ends_with(".json");
+        let ports = ports::chosen(&read, ports)?;
         let text = match as_it_is {
             true => text.to_string(),
-            false => build::Model::parse(path, text, overrides)?.to_toml(),
+            false => ports::opened(build::Model::parse(path, text, overrides)?, &ports)?.to_toml(),
         };
         let folder = Path::new(path).parent().map(Path::to_path_buf).unwrap_or_default();
-        let machine = Machine::from(read_text(&folder.join("model.toml").to_string_lossy(), &text, &[])?);
+        let (name, path) = (read.model.name, folder.join("model.toml"));
+        let read_again = || read_text(&path.to_string_lossy(), &text, &[]);
+        let (read, machine) = (read_again()?, Machine::from(read_again()?));
+        let options = Options::from_settings(&read.settings).map_err(|e| ExportError::Start(Box::new(e.into())))?;
         let (mut simulation, coordinates) = posed(&machine, &read, &options, kinds)?;
         if kinds.model_exchange {
             refuse_drives(&mut simulation, &read)?;
         }
-        let chosen = chosen(&simulation, &read, outputs)?;
+        let chosen = chosen(&simulation, &read, outputs, &ports)?;
         let sizes = simulation.sizes();
         let names = chosen.iter().map(|(name, _)| name.clone()).collect();
         let export = Export { kinds, coordinates, n: sizes.n, nz: sizes.nz, switches: sizes.switches, outputs: names };
@@ -115,7 +123,7 @@ impl Fmu {
         }
         refuse_twice(&interface)?;
         let experiment = [options.until, options.sample_distance(), options.rtol];
-        Ok(Fmu { name: read.model.name, export, interface, text, folder, files: read.files, experiment })
+        Ok(Fmu { name, export, interface, ports, text, folder, files: read.files, experiment })
     }
 }
 
@@ -150,7 +158,12 @@ fn refuse_drives(simulation: &mut Simulation, read: &Read) -> Result<(), ExportE
 }
 
 /// The channels that become outputs, with their units.
-fn chosen(simulation: &Simulation, read: &Read, wanted: &[String]) -> Result<Vec<(String, &'static str)>, ExportError> {
+fn chosen(
+    simulation: &Simulation,
+    read: &Read,
+    wanted: &[String],
+    ports: &[Port],
+) -> Result<Vec<(String, &'static str)>, ExportError> {
     let is_input = |name: &str| read.model.inputs.iter().any(|input| input.name == name);
     let all = simulation.header().channels;
     let all: Vec<(String, &'static str)> =
@@ -166,7 +179,9 @@ fn chosen(simulation: &Simulation, read: &Read, wanted: &[String]) -> Result<Vec
             return refused(format!("the model has no channel `{pattern}`"), help);
         }
     }
-    Ok(all.into_iter().filter(|(name, _)| wanted.iter().any(|pattern| matches(pattern, name))).collect())
+    let of_port = |name: &str| ports.iter().any(|p| p.variables().any(|variable| variable == name));
+    let is_wanted = |name: &str| wanted.iter().any(|pattern| matches(pattern, name)) || of_port(name);
+    Ok(all.into_iter().filter(|(name, _)| is_wanted(name)).collect())
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.

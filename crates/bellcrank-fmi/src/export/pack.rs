@@ -1,6 +1,6 @@
 //! The archive of an FMU.
 
-use super::{ExportError, Fmu, refused};
+use super::{ExportError, Fmu, ports, refused};
 use crate::interface::Version;
 pub use bellcrank_model::fmu::platform;
 use std::fs::File;
@@ -59,6 +59,9 @@ impl Fmu {
             zip.write_all(bytes)
         };
         put("modelDescription.xml", self.description(version).as_bytes(), 0o644)?;
+        if version == Version::Three && !self.ports.is_empty() {
+            put(ports::FILE, ports::terminals(&self.ports).as_bytes(), 0o644)?;
+        }
         put("resources/model.toml", self.text.as_bytes(), 0o644)?;
         put("resources/fmu.txt", self.export.to_string().as_bytes(), 0o644)?;
         for (name, bytes) in files {

@@ -1,5 +1,6 @@
 //! The library of an FMU, and the functions of the standard in it. Only those that are used have to be there.
 
+use super::exchange::Integrator;
 use crate::abi::{DISCARD, FATAL, LoggerThree, OK};
 use bellcrank_model::fmu::wire::{Handle, Reply, Request, Setting, Start};
 use bellcrank_model::fmu::{Type, Version};
@@ -103,15 +104,20 @@ macro_rules! by_type {
 /// An FMU that is loaded and initialized.
 pub struct Loaded {
     library: *mut c_void,
-    version: Version,
-    instance: *mut c_void,
+    pub(super) version: Version,
+    pub(super) instance: *mut c_void,
     inputs: Vec<Handle>,
     outputs: Vec<Handle>,
+    /// A state of the FMU that it can go back to, and what its integrator remembers there.
+    kept: *mut c_void,
+    kept_memory: [f64; 2],
+    /// Of model exchange.
+    pub(super) integrator: Option<Integrator>,
     /// The FMU keeps a pointer to them.
     _callbacks: Box<Callbacks>,
 }
 
-type Instance = *mut c_void;
+pub(super) type Instance = *mut c_void;
 
 impl Loaded {
     /// Loads and initializes an FMU.
@@ -129,6 +135,9 @@ impl Loaded {
             instance: std::ptr::null_mut(),
             inputs: start.inputs.clone(),
             outputs: start.outputs.clone(),
+            kept: std::ptr::null_mut(),
+            kept_memory: [0.0; 2],
+            integrator: start.exchange.map(|sizes| Integrator::new(sizes, start.tolerance)),
             _callbacks: callbacks,
         };
         fmu.instantiate(start)?;
@@ -143,7 +152,7 @@ impl Loaded {
     }
 
     /// A function of the standard.
-    fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
+    pub(super) fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         let whole = format!("{}{name}", if self.version == Version::Two { "fmi2" } else { "fmi3" });
         let text = CString::new(whole.as_str()).unwrap_or_default();
@@ -157,7 +166,7 @@ impl Loaded {
     }
 
     /// Fails with what the FMU said, unless a status is fine.
-    fn check(&self, status: c_int, name: &str) -> Result<(), String> {
+    pub(super) fn check(&self, status: c_int, name: &str) -> Result<(), String> {
         let said = SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default().join("; ");
         let word = match status {
             OK | WARNING => return Ok(()),
@@ -188,7 +197,8 @@ impl Loaded {
                 ) -> Instance;
                 let instantiate: Instantiate = self.function("Instantiate")?;
                 let place = text(&uri(&resources));
-                instantiate(name.as_ptr(), 1, token.as_ptr(), place.as_ptr(), &*self._callbacks, 0, 0)
+                let kind = c_int::from(start.exchange.is_none());
+                instantiate(name.as_ptr(), kind, token.as_ptr(), place.as_ptr(), &*self._callbacks, 0, 0)
             } else {
                 type Instantiate = unsafe extern "C" fn(
                     *const c_char,
@@ -204,11 +214,14 @@ impl Loaded {
                     Option<LoggerThree>,
                     *const c_void,
                 ) -> Instance;
-                let instantiate: Instantiate = self.function("InstantiateCoSimulation")?;
                 let place = text(&format!("{}/", resources.display()));
                 let (nothing, none) = (std::ptr::null_mut(), std::ptr::null());
                 let [name, token, place] = [&name, &token, &place].map(|text| text.as_ptr());
                 let log = Some(log_three as LoggerThree);
+                if start.exchange.is_some() {
+                    return self.instantiate_exchange([name, token, place], log);
+                }
+                let instantiate: Instantiate = self.function("InstantiateCoSimulation")?;
                 instantiate(name, token, place, false, false, false, false, none, 0, nothing, log, none.cast())
             }
         };
@@ -217,6 +230,27 @@ impl Loaded {
         }
         let name = if self.version == Version::Two { "Instantiate" } else { "InstantiateCoSimulation" };
         self.check(FATAL, name)
+    }
+
+    /// FMI 3.0 has a function of its own for model exchange.
+    fn instantiate_exchange(
+        &mut self,
+        [name, token, place]: [*const c_char; 3],
+        log: Option<LoggerThree>,
+    ) -> Result<(), String> {
+        type Instantiate = unsafe extern "C" fn(
+            *const c_char,
+            *const c_char,
+            *const c_char,
+            bool,
+            bool,
+            *mut c_void,
+            Option<LoggerThree>,
+        ) -> Instance;
+        let instantiate: Instantiate = self.function("InstantiateModelExchange")?;
+        // SAFETY: the type is that of the standard; the texts live until it returns.
+        self.instance = unsafe { instantiate(name, token, place, false, false, std::ptr::null_mut(), log) };
+        if self.instance.is_null() { self.check(FATAL, "InstantiateModelExchange") } else { Ok(()) }
     }
 
     fn initialize(&mut self, start: &Start) -> Result<(), String> {
@@ -234,12 +268,13 @@ impl Loaded {
             // SAFETY: as above.
             self.check(unsafe { enter(c, true, tolerance, from, false, 0.0) }, "EnterInitializationMode")?;
         }
-        self.give(&start.given)?;
-        self.plain("ExitInitializationMode")
+        self.set_inputs(&start.given)?;
+        self.plain("ExitInitializationMode")?;
+        if self.integrator.is_some() { self.settle() } else { Ok(()) }
     }
 
     /// Calls a function that has no arguments.
-    fn plain(&self, name: &str) -> Result<(), String> {
+    pub(super) fn plain(&self, name: &str) -> Result<(), String> {
         let function: unsafe extern "C" fn(Instance) -> c_int = self.function(name)?;
         // SAFETY: the type is that of the standard, and the instance is alive.
         self.check(unsafe { function(self.instance) }, name)
@@ -258,6 +293,20 @@ impl Loaded {
                 self.give(&given)?;
                 self.outputs()
             }
+            Request::Window { t, h, given, back } => {
+                if back {
+                    self.go_back()?;
+                }
+                self.give(&given)?;
+                if h > 0.0 {
+                    self.step(t, h)?;
+                }
+                self.outputs()
+            }
+            Request::Keep => {
+                self.keep()?;
+                self.outputs()
+            }
             Request::Save => self.save().map(Reply::State),
             Request::Restore { state, given } => {
                 self.restore(&state)?;
@@ -272,7 +321,17 @@ impl Loaded {
         self.outputs.iter().map(|handle| self.get(*handle)).collect::<Result<_, _>>().map(Reply::Values)
     }
 
-    fn give(&self, values: &[f64]) -> Result<(), String> {
+    /// Takes other inputs. In model exchange that is an event: some of them may be discrete.
+    fn give(&mut self, values: &[f64]) -> Result<(), String> {
+        if self.integrator.is_none() || self.inputs.is_empty() {
+            return self.set_inputs(values);
+        }
+        self.plain("EnterEventMode")?;
+        self.set_inputs(values)?;
+        self.settle()
+    }
+
+    fn set_inputs(&self, values: &[f64]) -> Result<(), String> {
         self.inputs.iter().zip(values).try_for_each(|(handle, x)| self.set(*handle, *x))
     }
 
@@ -325,8 +384,11 @@ impl Loaded {
         self.put("SetString", handle, &text.as_ptr())
     }
 
-    fn step(&self, t: f64, h: f64) -> Result<(), String> {
+    fn step(&mut self, t: f64, h: f64) -> Result<(), String> {
         let (c, to) = (self.instance, t + h);
+        if self.integrator.is_some() {
+            return self.integrate(t, to);
+        }
         if self.version == Version::Two {
             let step: unsafe extern "C" fn(Instance, f64, f64, c_int) -> c_int = self.function("DoStep")?;
             // SAFETY: here and below, the type is that of the standard, and the instance is alive.
@@ -368,12 +430,22 @@ impl Loaded {
             let mut bytes = vec![0; size];
             // SAFETY: as above.
             self.check(unsafe { write(c, state, bytes.as_mut_ptr(), size) }, &names[2])?;
+            let memory = self.integrator.as_ref().map(|integrator| integrator.memory);
+            bytes.extend(memory.into_iter().flatten().flat_map(f64::to_le_bytes));
             Ok(bytes)
         })();
         self.forget(state).and(written)
     }
 
-    fn restore(&self, bytes: &[u8]) -> Result<(), String> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let mut bytes = bytes;
+        if let Some(integrator) = &mut self.integrator {
+            let (state, memory) = bytes.split_last_chunk::<16>().ok_or("has no state in so few bytes")?;
+            bytes = state;
+            for (number, bytes) in integrator.memory.iter_mut().zip(memory.as_chunks::<8>().0) {
+                *number = f64::from_le_bytes(*bytes);
+            }
+        }
         let (c, mut state) = (self.instance, std::ptr::null_mut());
         let names = ["DeserializeFMUState", "SetFMUState"].map(|name| self.of_state(name));
         let read: unsafe extern "C" fn(Instance, *const u8, usize, *mut *mut c_void) -> c_int =
@@ -386,6 +458,33 @@ impl Loaded {
         self.forget(state).and(set)
     }
 
+    /// Keeps the present state. Not every FMU writes over the one that was kept before.
+    fn keep(&mut self) -> Result<(), String> {
+        let before = std::mem::replace(&mut self.kept, std::ptr::null_mut());
+        if !before.is_null() {
+            self.forget(before)?;
+        }
+        let name = self.of_state("GetFMUState");
+        let get: unsafe extern "C" fn(Instance, *mut *mut c_void) -> c_int = self.function(&name)?;
+        // SAFETY: the type is that of the standard; the state is null before it.
+        let status = unsafe { get(self.instance, &mut self.kept) };
+        self.kept_memory = self.integrator.as_ref().map_or([0.0; 2], |integrator| integrator.memory);
+        self.check(status, &name)
+    }
+
+    fn go_back(&mut self) -> Result<(), String> {
+        if self.kept.is_null() {
+            return Err("keeps no state".into());
+        }
+        if let Some(integrator) = &mut self.integrator {
+            integrator.memory = self.kept_memory;
+        }
+        let name = self.of_state("SetFMUState");
+        let set: unsafe extern "C" fn(Instance, *mut c_void) -> c_int = self.function(&name)?;
+        // SAFETY: the type is that of the standard; the state is the FMU's own.
+        self.check(unsafe { set(self.instance, self.kept) }, &name)
+    }
+
     fn forget(&self, mut state: *mut c_void) -> Result<(), String> {
         let name = self.of_state("FreeFMUState");
         let free: unsafe extern "C" fn(Instance, *mut *mut c_void) -> c_int = self.function(&name)?;
@@ -395,6 +494,9 @@ impl Loaded {
 
     /// Says goodbye, so that it may close its files.
     pub fn end(&self) {
+        if !self.kept.is_null() {
+            let _ = self.forget(self.kept);
+        }
         if self.plain("Terminate").is_ok()
             && let Ok(free) = self.function::<unsafe extern "C" fn(Instance)>("FreeInstance")
         {

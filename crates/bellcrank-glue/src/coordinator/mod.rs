@@ -85,10 +85,23 @@ impl Coordinator {
                 "part `{name}` has a solver of its own and cannot step with the others\nhelp: use --coupling windows"
             )));
         }
+        let forward = parts.iter().find(|p| !p.goes_back()).map(|p| p.description().name.clone());
         if options.coupling == Coupling::Explicit && interface.rows().0 > 0 {
+            let owner = interface.owner(0);
+            return Err(GlueError::Unfit(match forward {
+                None => format!(
+                    "explicit coupling cannot hold {owner}\nhelp: use a bushing in its place, or another coupling"
+                ),
+                Some(name) => format!(
+                    "part `{name}` cannot go back to the start of a window (`canGetAndSetFMUState`), so that all parts are coupled in \
+                     one pass, which cannot hold {owner}\nhelp: use a bushing in its place"
+                ),
+            }));
+        }
+        if let (Some(name), true) = (forward, options.coupling != Coupling::Explicit) {
             return Err(GlueError::Unfit(format!(
-                "explicit coupling cannot hold {}\nhelp: use a bushing in its place, or another coupling",
-                interface.owner(0)
+                "part `{name}` cannot go back to the start of a window (`canGetAndSetFMUState`), which this coupling needs\n\
+                 help: use --coupling explicit: one pass, with bushings and springs between the parts"
             )));
         }
         let history = History::new(t, &interface);

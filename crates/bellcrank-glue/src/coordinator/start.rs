@@ -45,6 +45,9 @@ impl Coordinator {
     pub(super) fn begin_anew(&mut self) -> Result<(), GlueError> {
         let n = self.interface.width();
         let s = self.accelerate()?;
+        if self.options.coupling == Coupling::Explicit && self.parts.iter().all(|p| p.accelerates()) {
+            self.report.lag.by_load = Some(s.clone());
+        }
         if self.options.coupling == Coupling::Windows {
             // a held load acts through a window as on a free body, until something better is known
             let place = halved(&s, &Matrix::zeros(n, n));

@@ -243,9 +243,15 @@ impl Coordinator {
     /// Takes the springs' loads from the start of the window.
     fn cross_explicitly(&mut self, window: &Window, mut x: Unknowns) -> Result<Crossed, GlueError> {
         x.load.clone_from(&self.history.law.force);
+        let held = x.load.clone();
         let motions = self.attempt_parts(window, &x.load, &x.shift, false)?.motions;
         self.report.most = self.report.most.max(1);
         self.commit(window, x, motions)?;
+        let change = self.interface.to_own().apply(&minus(&self.history.law.force, &held));
+        if self.report.lag.by_load.is_some() {
+            let at = self.interface.linearize();
+            self.report.lag.add(window.length(), &change, &at.stiffness, &at.damping);
+        }
         Ok(Crossed::Committed)
     }
 

@@ -168,6 +168,39 @@ pub fn tangent_derivative(phi: Vec3, w: Vec3) -> Mat3 {
         + (square * db).outer(phi)
 }
 
+/// The second derivative of T(φ) w along x and y, with w held fixed.
+pub fn tangent_second_derivative(phi: Vec3, w: Vec3, x: Vec3, y: Vec3) -> Vec3 {
+    let Coefficients { b, da, db, .. } = Coefficients::at(phi);
+    let (dda, ddb) = second_coefficients(phi);
+    let (along_x, along_y, xy) = (phi.dot(x), phi.dot(y), x.dot(y));
+    let cross = phi.cross(w);
+    let twice = |u: Vec3| u.cross(cross) + phi.cross(u.cross(w));
+    cross * -(dda * along_x * along_y + da * xy) - (y.cross(w) * along_x + x.cross(w) * along_y) * da
+        + phi.cross(cross) * (ddb * along_x * along_y + db * xy)
+        + (twice(y) * along_x + twice(x) * along_y) * db
+        + (x.cross(y.cross(w)) + y.cross(x.cross(w))) * b
+}
+
+/// (a′/θ)′/θ and (b′/θ)′/θ of the [`Coefficients`], at θ = |φ|.
+fn second_coefficients(phi: Vec3) -> (f64, f64) {
+    let s = phi.dot(phi);
+    if s < 0.09 {
+        let series = |c: [f64; 6]| c.iter().rev().fold(0.0, |sum, c| sum * s + c);
+        let a = [1.0 / 90.0, -1.0 / 1680.0, 1.0 / 75600.0, -1.0 / 5987520.0, 1.0 / 726485760.0, -1.0 / 124540416000.0];
+        let b = [
+            1.0 / 630.0,
+            -1.0 / 15120.0,
+            1.0 / 831600.0,
+            -1.0 / 77837760.0,
+            1.0 / 10897286400.0,
+            -1.0 / 2117187072000.0,
+        ];
+        return (series(a), series(b));
+    }
+    let Coefficients { sinc, da, db, .. } = Coefficients::at(phi);
+    (((s.sqrt().cos() - sinc) / s - 4.0 * da) / s, (da - 5.0 * db) / s)
+}
+
 /// sin(x)/x.
 #[inline]
 fn sinc(x: f64) -> f64 {
@@ -283,6 +316,10 @@ mod tests {
                 assert!((exact.column(j) - difference).norm() < 1e-9, "φ = {phi:?}");
                 let difference = (inverse_tangent(phi + e) * w - inverse_tangent(phi - e) * w) * 0.5e5;
                 assert!((inverse_tangent_derivative(phi, w).column(j) - difference).norm() < 1e-9, "φ = {phi:?}");
+                let x = Vec3::new(0.4, -0.3, 0.8);
+                let difference = (tangent_derivative(phi + e, w) * x - tangent_derivative(phi - e, w) * x) * 0.5e5;
+                let exact = tangent_second_derivative(phi, w, x, Vec3::unit(j));
+                assert!((exact - difference).norm() < 1e-9, "φ = {phi:?}");
             }
         }
     }

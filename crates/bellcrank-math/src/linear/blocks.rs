@@ -79,6 +79,13 @@ impl BlockPattern {
         BlockPattern { classes, starts, rows, columns, offsets, ends }
     }
 
+    /// The pattern of the transposed matrices.
+    pub fn transposed(&self) -> BlockPattern {
+        let sizes = (0..self.blocks()).map(|b| self.size(b)).collect();
+        let row = |i: usize| self.row(i).map(move |(j, _)| (j as u32, i as u32));
+        BlockPattern::new(sizes, self.classes.clone(), (0..self.blocks()).flat_map(row).collect())
+    }
+
     /// The number of block rows.
     pub fn blocks(&self) -> usize {
         self.classes.len()
@@ -343,6 +350,33 @@ impl BlockMatrix {
         }
     }
 
+    /// y += Aᵀ x.
+    pub fn add_transposed_times(&self, x: &[f64], y: &mut [f64]) {
+        let p = &*self.pattern;
+        for i in 0..p.blocks() {
+            for (j, offset) in p.row(i) {
+                let y = &mut y[p.range(j)];
+                for (x, a) in x[p.range(i)].iter().zip(self.values[offset..].chunks_exact(y.len().max(1))) {
+                    y.iter_mut().zip(a).for_each(|(y, a)| *y += a * x);
+                }
+            }
+        }
+    }
+
+    /// Becomes the transpose of a matrix, of whose pattern its own is the transpose.
+    pub fn transpose(&mut self, of: &BlockMatrix) {
+        let from = of.pattern.clone();
+        for i in 0..from.blocks() {
+            for (j, offset) in from.row(i) {
+                let (m, n) = (from.size(i), from.size(j));
+                let Some(to) = self.block_mut(j, i) else { continue };
+                for (k, a) in of.values[offset..offset + m * n].iter().enumerate() {
+                    to[(k % n) * m + k / n] = *a;
+                }
+            }
+        }
+    }
+
     /// The whole matrix, by rows; for small systems and tests.
     pub fn to_dense(&self) -> Vec<f64> {
         let p = &*self.pattern;
@@ -416,5 +450,12 @@ mod tests {
         for i in 0..6 {
             assert_eq!(y[i], 1.0 + (0..6).map(|j| dense[i * 6 + j] * x[j]).sum::<f64>());
         }
+        let mut t = BlockMatrix::new(Arc::new(a.pattern().transposed()));
+        t.transpose(&a);
+        let (mut by_transpose, mut by_rows) = ([1.0; 6], [1.0; 6]);
+        t.add_times(&x, &mut by_transpose);
+        a.add_transposed_times(&x, &mut by_rows);
+        assert_eq!(by_transpose, by_rows);
+        assert!((0..36).all(|k| t.to_dense()[k] == dense[k % 6 * 6 + k / 6]));
     }
 }

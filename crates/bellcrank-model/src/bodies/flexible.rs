@@ -66,16 +66,16 @@ pub struct Deformed {
 
 /// A station of the deformed body.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bent {
+pub(super) struct Bent {
     /// Where it is, arm included.
-    s: Vec3,
+    pub s: Vec3,
     /// exp(θ̃) d.
-    arm: Vec3,
-    theta: Vec3,
+    pub arm: Vec3,
+    pub theta: Vec3,
     /// exp(θ̃).
-    turn: Mat3,
+    pub turn: Mat3,
     /// With which θ̇ becomes the angular velocity against the frame.
-    tangent: Mat3,
+    pub tangent: Mat3,
 }
 
 /// The axial vector of P = ∫ φ sᵀ dm: ∫ s × φ dm.
@@ -90,7 +90,7 @@ fn swung(p: &Mat3) -> Mat3 {
 }
 
 /// ∂(tangent a)/∂θ of the angular velocity in the frame that belongs to θ̇ = a.
-fn tangent_slope(theta: Vec3, a: Vec3) -> Mat3 {
+pub(super) fn tangent_slope(theta: Vec3, a: Vec3) -> Mat3 {
     -rotation::tangent_derivative(-theta, a)
 }
 
@@ -184,11 +184,36 @@ impl Flexible {
 
     /// The station of an attachment, with its shapes; what is fixed to the frame itself has none.
     fn at<'a>(&'a self, frame: &'a BodyFrame, on: &Attachment) -> (Bent, &'a [(Vec3, Vec3)]) {
+        self.bent_at(self.deformed(frame), on)
+    }
+
+    /// The same of a deformation.
+    pub(super) fn bent_at(&self, d: &Deformed, on: &Attachment) -> (Bent, &[(Vec3, Vec3)]) {
         if on.node == RIGIDLY {
             let still = Bent { s: on.point, turn: Mat3::IDENTITY, tangent: Mat3::IDENTITY, ..Bent::default() };
             return (still, &[]);
         }
-        (self.deformed(frame).stations[on.node as usize], &self.stations[on.node as usize].shapes)
+        (d.stations[on.node as usize], &self.stations[on.node as usize].shapes)
+    }
+
+    /// The deformation with these modal coordinates, as a tree needs it: without the factor of M.
+    pub fn deform(&self, modal: &[f64], d: &mut Deformed) {
+        if d.modal != modal || d.stations.len() != self.stations.len() {
+            d.modal.clear();
+            d.modal.extend_from_slice(modal);
+            d.factor.clear();
+            self.bend(d);
+        }
+    }
+
+    /// S and J of the deformed body: its inertia as one rigid body, about the origin of its frame and in its axes.
+    pub fn frozen_inertia(&self, d: &Deformed) -> (Vec3, Mat3) {
+        (d.first, d.inertia)
+    }
+
+    /// Cₖ and Aₖ: the force and the torque at the frame, in its axes, that a unit acceleration of mode `k` takes.
+    pub fn coupling(&self, d: &Deformed, k: usize) -> (Vec3, Vec3) {
+        (self.of.modes[k].first, d.angular[k])
     }
 
     /// M (b, α, ξ) with all vectors in the frame's axes: (force, torque), and the modal forces added to `out`.

@@ -19,6 +19,10 @@ pub enum CentralInertia {
 
 /// A body as a link of a tree. The defaults are those of a point mass.
 pub trait InTree {
+    /// The body itself, if it bends: a link whose frame moves like that of a rigid body, with modal coordinates of its own.
+    fn flexible(&self) -> Option<&Flexible> {
+        None
+    }
     /// Whether frames on the body move as those of a rigid body, so that others may hang on it.
     fn carries(&self) -> bool {
         false
@@ -60,14 +64,7 @@ impl InTree for Rigid {
         CentralInertia::Space(*self.inertia())
     }
     fn place(&self, p: Vec3, r: &Mat3, _angle: f64, q: &mut [f64], centre: Option<&mut Quat>) {
-        q[..3].copy_from_slice(&p.0);
-        q[3..6].fill(0.0);
-        if let Some(c) = centre {
-            // of the two quaternions the one that is nearer to the last
-            let new = Quat::from_matrix(r);
-            let along: f64 = new.0.iter().zip(c.0).map(|(a, b)| a * b).sum();
-            *c = if along < 0.0 { Quat(new.0.map(|x| -x)) } else { new };
-        }
+        place_in_space(p, r, q, centre);
     }
     #[inline]
     fn twist_velocities(&self, r: &Mat3, v: Vec3, w: Vec3, out: &mut [f64]) {
@@ -114,4 +111,44 @@ impl InTree for Rod {
     }
 }
 
-impl InTree for Flexible {}
+impl InTree for Flexible {
+    fn flexible(&self) -> Option<&Flexible> {
+        Some(self)
+    }
+    fn carries(&self) -> bool {
+        true
+    }
+    fn place(&self, p: Vec3, r: &Mat3, angle: f64, q: &mut [f64], centre: Option<&mut Quat>) {
+        match self.structure().dimension {
+            2 => q[..3].copy_from_slice(&[p[0], p[1], angle]),
+            _ => place_in_space(p, r, q, centre),
+        }
+    }
+    fn twist_velocities(&self, r: &Mat3, v: Vec3, w: Vec3, out: &mut [f64]) {
+        match self.structure().dimension {
+            2 => out[..3].copy_from_slice(&[v[0], v[1], w[2]]),
+            _ => {
+                out[..3].copy_from_slice(&v.0);
+                out[3..6].copy_from_slice(&r.transpose_times(w).0);
+            }
+        }
+    }
+    fn velocity_load(&self, r: &Mat3, y: &[f64]) -> (Vec3, Vec3) {
+        match self.structure().dimension {
+            2 => (Vec3::new(y[0], y[1], 0.0), Vec3::Z * y[2]),
+            _ => (Vec3::from_slice(&y[..3]), *r * Vec3::from_slice(&y[3..6])),
+        }
+    }
+}
+
+/// A position and the rotation in the chart's centre.
+fn place_in_space(p: Vec3, r: &Mat3, q: &mut [f64], centre: Option<&mut Quat>) {
+    q[..3].copy_from_slice(&p.0);
+    q[3..6].fill(0.0);
+    if let Some(c) = centre {
+        // of the two quaternions the one that is nearer to the last
+        let new = Quat::from_matrix(r);
+        let along: f64 = new.0.iter().zip(c.0).map(|(a, b)| a * b).sum();
+        *c = if along < 0.0 { Quat(new.0.map(|x| -x)) } else { new };
+    }
+}

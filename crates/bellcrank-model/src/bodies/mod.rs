@@ -15,6 +15,7 @@ mod point;
 mod rigid;
 mod rod;
 mod rotor;
+mod station;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use point::PointMass;
 pub use rigid::Rigid;
 pub use rod::Rod;
 pub use rotor::Rotor;
+pub use station::{FrameTwist, StationView};
 pub use structure::{ElasticMode, ModeField, Structure};
 
 use crate::space::Space;

@@ -288,6 +288,22 @@ impl Model {
         }
     }
 
+    /// The keys of `[section.NAME]` (of `[section]` without a name) with their values, if there are any.
+    pub fn entries(&self, section: &str, name: &str) -> Option<&[(String, Value)]> {
+        self.sections.iter().find(|s| s.kind == section && s.name == name).map(|s| &s.entries[..])
+    }
+
+    /// Sets a key of `[section.NAME]` (of `[section]` without a name), which is added if it is new.
+    pub fn set(&mut self, section: &'static str, name: &str, key: &str, value: Value) {
+        match self.sections.iter_mut().find(|s| s.kind == section && s.name == name) {
+            Some(found) => {
+                found.entries.retain(|(k, _)| k != key);
+                found.entries.push((key.to_string(), value));
+            }
+            None => self.entry(section, name, key, value),
+        }
+    }
+
     /// The model as the text of a file.
     pub fn to_toml(&self) -> String {
         toml::text(&self.sections)

@@ -51,14 +51,23 @@ impl Archive {
 
     /// `modelDescription.xml`.
     pub fn description(&self) -> Result<String, String> {
+        let text = self.text("modelDescription.xml")?;
+        text.ok_or_else(|| "has no `modelDescription.xml`: it is an archive, but no FMU".to_string())
+    }
+
+    /// `terminalsAndIcons.xml`, if there is one.
+    pub fn terminals(&self) -> Result<Option<String>, String> {
+        self.text("terminalsAndIcons/terminalsAndIcons.xml")
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, String> {
         let mut zip = self.zip()?;
-        let entry = zip.by_name("modelDescription.xml");
-        let entry = entry.map_err(|_| "has no `modelDescription.xml`: it is an archive, but no FMU".to_string())?;
+        let Ok(entry) = zip.by_name(name) else { return Ok(None) };
         let mut text = String::new();
         entry.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|e| damaged(&e))?;
         match text.len() as u64 > MOST_TEXT {
-            true => Err(format!("has a `modelDescription.xml` of more than {} MB", MOST_TEXT >> 20)),
-            false => Ok(text),
+            true => Err(format!("has a file {} of more than {} MB", quoted(name), MOST_TEXT >> 20)),
+            false => Ok(Some(text)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `modelDescription.xml`: what an FMU has, as far as co-simulation needs to know.
+//! `modelDescription.xml`: what an FMU has, as far as its importer needs to know.
 
 use super::{Archive, Version, archive, platform};
 use crate::file::suggest::{self, quoted};
@@ -83,6 +83,15 @@ pub struct Variable {
     pub start: f64,
 }
 
+/// Variables that belong together where machines are joined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terminal {
+    /// Its name.
+    pub name: String,
+    /// Names of its members, and of the variables that they are.
+    pub members: Vec<(String, String)>,
+}
+
 /// What a description says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
@@ -94,8 +103,16 @@ pub struct Description {
     pub library: String,
     /// Its variables, in the order of the file.
     pub variables: Vec<Variable>,
+    /// Its terminals.
+    pub terminals: Vec<Terminal>,
+    /// Of model exchange: the numbers of continuous states and of event indicators. Co-simulation comes first where there are both.
+    pub exchange: Option<[usize; 2]>,
+    /// Whether its state can be taken and set.
+    pub goes_back: bool,
     /// Whether its state can be taken, set and written.
     pub keeps_state: bool,
+    /// Whether its steps may differ in size.
+    pub varies_step: bool,
     /// The step that its communication step must be a multiple of, in s.
     pub inner_step: Option<f64>,
     /// The communication step that it suggests, in s.
@@ -105,7 +122,10 @@ pub struct Description {
 impl Description {
     /// What the description of an archive says; or why the FMU cannot be used.
     pub fn of(archive: &Archive) -> Result<Description, String> {
-        let description = Description::parse(&archive.description()?)?;
+        let mut description = Description::parse(&archive.description()?)?;
+        if let Some(text) = archive.terminals()? {
+            description.terminals = terminals(&text)?;
+        }
         let identifier = description.identifier().to_string();
         if archive.has_library(description.version, &identifier) {
             return Ok(description);
@@ -130,9 +150,11 @@ impl Description {
             v if v == "3.0" || v.starts_with("3.0") => Version::Three,
             v => return Err(format!("is of FMI {}, and FMI 2.0 and 3.0 are known", quoted(v))),
         };
-        let Some(kind) = root.children().find(|n| n.has_tag_name("CoSimulation")) else {
-            return Err("is not for co-simulation: export it again with its solver inside".into());
+        let of_kind = |name: &str| root.children().find(|n| n.has_tag_name(name));
+        let Some(kind) = of_kind("CoSimulation").or_else(|| of_kind("ModelExchange")) else {
+            return Err("is neither for co-simulation nor for model exchange".into());
         };
+        let exchanges = kind.has_tag_name("ModelExchange");
         let identifier = kind.attribute("modelIdentifier").unwrap_or_default();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if identifier.is_empty() || !identifier.chars().all(is_plain) {
@@ -147,6 +169,7 @@ impl Description {
         } else {
             ["canGetAndSetFMUState", "canSerializeFMUState"]
         };
+        let says = |key: &str| kind.attribute(key).is_some_and(is_true);
         let time = |node: Option<Node>, key: &str| {
             let value: f64 = node?.attribute(key)?.trim().parse().ok()?;
             (value.is_finite() && value > 0.0).then_some(value)
@@ -157,7 +180,11 @@ impl Description {
             token: root.attribute(token).unwrap_or_default().to_string(),
             library: archive::library(version, identifier),
             variables: variables(root)?,
-            keeps_state: keeps.iter().all(|key| kind.attribute(*key).is_some_and(is_true)),
+            terminals: Vec::new(),
+            exchange: exchanges.then(|| exchange_sizes(root, version)),
+            goes_back: says(keeps[0]),
+            keeps_state: keeps.iter().all(|key| says(key)),
+            varies_step: exchanges || says("canHandleVariableCommunicationStepSize"),
             inner_step: time(Some(kind), "fixedInternalStepSize"),
             step: time(experiment, "stepSize"),
         })
@@ -200,6 +227,31 @@ fn some<'a>(article: &str, word: &str, names: impl Iterator<Item = &'a str>) -> 
 
 fn is_true(text: &str) -> bool {
     matches!(text.trim(), "true" | "1")
+}
+
+/// How many continuous states and event indicators a model exchange has.
+fn exchange_sizes(root: Node, version: Version) -> [usize; 2] {
+    let structure = root.children().find(|n| n.has_tag_name("ModelStructure"));
+    let count =
+        |of: Option<Node>, name: &str| of.map_or(0, |of| of.children().filter(|n| n.has_tag_name(name)).count());
+    if version == Version::Three {
+        return ["ContinuousStateDerivative", "EventIndicator"].map(|name| count(structure, name));
+    }
+    let derivatives = structure.and_then(|s| s.children().find(|n| n.has_tag_name("Derivatives")));
+    let indicators = root.attribute("numberOfEventIndicators").and_then(|n| n.trim().parse().ok());
+    [count(derivatives, "Unknown"), indicators.unwrap_or(0)]
+}
+
+/// The terminals of `terminalsAndIcons.xml` whose members are variables.
+fn terminals(text: &str) -> Result<Vec<Terminal>, String> {
+    let tree = Document::parse(text).map_err(|e| format!("has a `terminalsAndIcons.xml` that is no XML: {e}"))?;
+    let all = tree.root_element().descendants().filter(|n| n.has_tag_name("Terminal"));
+    let member = |n: Node| Some((n.attribute("memberName")?.to_string(), n.attribute("variableName")?.to_string()));
+    let terminal = |n: Node| {
+        let members = n.children().filter(|n| n.has_tag_name("TerminalMemberVariable")).filter_map(member).collect();
+        Some(Terminal { name: n.attribute("name")?.to_string(), members })
+    };
+    Ok(all.filter_map(terminal).collect())
 }
 
 fn variables(root: Node) -> Result<Vec<Variable>, String> {
@@ -286,7 +338,7 @@ mod tests {
         assert_eq!(d.find("a", Causality::Output).unwrap_err().0, "`a` is an array, a clock or a binary");
         let refused = |text: &str| Description::parse(text).unwrap_err();
         assert_eq!(refused(r#"<f fmiVersion="1.0"/>"#), "is of FMI `1.0`, and FMI 2.0 and 3.0 are known");
-        assert!(refused(r#"<f fmiVersion="2.0"><ModelExchange/></f>"#).starts_with("is not for co-simulation"));
+        assert!(refused(r#"<f fmiVersion="2.0"/>"#).starts_with("is neither for co-simulation nor"));
         assert!(refused(&TWO.replace("=\"m\"", "=\"../m\"")).contains("names no library"));
         assert!(refused("<!DOCTYPE a [<!ENTITY b \"c\">]><a/>").contains("is no XML"));
     }

@@ -4,10 +4,11 @@
 
 mod archive;
 mod description;
+pub mod port;
 pub mod wire;
 
 pub use archive::Archive;
-pub use description::{Causality, Description, Type, Variable};
+pub use description::{Causality, Description, Terminal, Type, Variable};
 
 /// A version of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -27,7 +27,7 @@ pub struct Handle {
     pub reference: u32,
 }
 
-/// What an FMU needs to begin.
+/// What an FMU needs to begin: one message, so that all fields are here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The version of the standard.
@@ -42,6 +42,8 @@ pub struct Start {
     pub library: PathBuf,
     /// How much memory it may take, in bytes.
     pub memory: u64,
+    /// Of model exchange: how many continuous states and event indicators there are to be integrated.
+    pub exchange: Option<[usize; 2]>,
     /// Values to be set first.
     pub set: Vec<(Handle, Setting)>,
     /// Its inputs.
@@ -75,6 +77,19 @@ pub enum Request {
         /// The values of the inputs.
         given: Vec<f64>,
     },
+    /// Go back to the state that is kept, if asked to; take inputs, hold them over a step (which may be none), and tell the outputs.
+    Window {
+        /// The time, in s.
+        t: f64,
+        /// The communication step, in s.
+        h: f64,
+        /// The values of the inputs over the step.
+        given: Vec<f64>,
+        /// Whether to go back first.
+        back: bool,
+    },
+    /// Keep the state, in the place of the one kept before.
+    Keep,
     /// Tell the state.
     Save,
     /// Go back to a state, and tell the outputs.

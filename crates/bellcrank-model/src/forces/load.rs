@@ -12,6 +12,8 @@ struct Load {
     follows: bool,
     /// The axes of its components, where it does not follow the body.
     axes: Mat3,
+    /// Force and torque, where both are numbers.
+    constant: Option<(Vec3, Vec3)>,
 }
 
 const FRAME: Field = Field::optional(
@@ -39,7 +41,7 @@ pub const FORCE: Kind = Kind {
     channels: &[],
     make: |values, place| {
         let (follows, axes) = (follows(values), place.axes);
-        Ok(Box::new(Load { force: three(values, "force"), torque: none(), follows, axes }))
+        Ok(Box::new(Load::new(three(values, "force"), none(), follows, axes)))
     },
 };
 
@@ -56,7 +58,7 @@ pub const TORQUE: Kind = Kind {
     channels: &[],
     make: |values, place| {
         let (follows, axes) = (follows(values), place.axes);
-        Ok(Box::new(Load { force: none(), torque: three(values, "torque"), follows, axes }))
+        Ok(Box::new(Load::new(none(), three(values, "torque"), follows, axes)))
     },
 };
 
@@ -74,16 +76,27 @@ fn follows(values: &Values) -> bool {
 }
 
 impl Load {
+    fn new(force: [Expression; 3], torque: [Expression; 3], follows: bool, axes: Mat3) -> Load {
+        let numbers = |f: &[Expression; 3]| Some(Vec3([f[0].as_constant()?, f[1].as_constant()?, f[2].as_constant()?]));
+        let constant = numbers(&force).zip(numbers(&torque));
+        Load { force, torque, follows, axes, constant }
+    }
+
     fn at(&self, at: &Seen) -> Covector {
-        self.of_each(at, |f| f.value_with(at.t, at.inputs))
+        match self.constant {
+            Some(parts) => self.turned(at, parts),
+            None => self.of_each(at, |f| f.value_with(at.t, at.inputs)),
+        }
     }
 
     fn of_each(&self, at: &Seen, value: impl Fn(&Expression) -> f64) -> Covector {
-        let vector = |f: &[Expression; 3]| {
-            let f = Vec3(std::array::from_fn(|i| value(&f[i])));
-            if self.follows { at.ends[0].r * f } else { self.axes * f }
-        };
-        Covector::new(vector(&self.force), vector(&self.torque))
+        let vector = |f: &[Expression; 3]| Vec3(std::array::from_fn(|i| value(&f[i])));
+        self.turned(at, (vector(&self.force), vector(&self.torque)))
+    }
+
+    fn turned(&self, at: &Seen, (force, torque): (Vec3, Vec3)) -> Covector {
+        let axes = if self.follows { at.ends[0].r } else { self.axes };
+        Covector::new(axes * force, axes * torque)
     }
 }
 

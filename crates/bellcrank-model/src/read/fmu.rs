@@ -12,7 +12,12 @@ use std::sync::Arc;
 
 /// Keys of `[fmu.NAME]`.
 pub const FMU: &[Field] = &[
-    Field::required("file", FieldKind::Text, "", "an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation"),
+    Field::required(
+        "file",
+        FieldKind::Text,
+        "",
+        "an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation or model exchange",
+    ),
     Field::optional("step", FieldKind::Positive, "s", "that of its file", "how often values are exchanged"),
     Field::optional(
         "inputs",

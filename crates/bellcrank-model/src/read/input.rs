@@ -70,6 +70,11 @@ const LONGEST_UNIT: usize = 24;
 /// Different units that are kept; channels have units that last as long as the program.
 const MOST_UNITS: usize = 1000;
 
+/// A unit as text that lasts as long as the program, for channels; none where it is too long.
+pub fn lasting_unit(unit: &str) -> &'static str {
+    lasting(unit).unwrap_or_default()
+}
+
 /// A unit as text that lasts: each is kept once, and beyond [`MOST_UNITS`] different ones channels have none.
 pub(super) fn lasting(unit: &str) -> Option<&'static str> {
     static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());

@@ -14,6 +14,7 @@
 //! at rest. Bodies that hang on a single turn keep frames whose z is its axis: their rotation is one sine and cosine.
 
 use super::Relative;
+use super::bending::{BendingPass, accelerate_bending};
 use super::kinematics::{TreeSpace, Twist};
 use super::links::{Sym, TreeLink, sym_less, sym_times, turned};
 use super::tree::{JointStep, NONE};
@@ -24,15 +25,15 @@ use std::ops::Range;
 
 /// What the passes compute of a link.
 #[derive(Clone, Debug, Default)]
-struct LinkState {
+pub(super) struct LinkState {
     /// Link frame to world; its z is the axis of a single turn.
-    r: Mat3,
-    w: Vec3,
+    pub r: Mat3,
+    pub w: Vec3,
     /// From the joint of the carrying body to this one.
-    l: Vec3,
+    pub l: Vec3,
     /// Acceleration at rest: angular, and of the joint's point.
-    c_w: Vec3,
-    c_v: Vec3,
+    pub c_w: Vec3,
+    pub c_v: Vec3,
     /// Of a single turn: U and u, and 1/D.
     u_m: Vec3,
     u_f: Vec3,
@@ -45,12 +46,12 @@ struct LinkState {
 
 /// An articulated inertia [A B; Bᵀ C] with the load (m, f) that it needs at rest.
 #[derive(Clone, Copy, Debug, Default)]
-struct Articulated {
-    a: Sym,
-    b: Mat3,
-    c: Sym,
-    p_m: Vec3,
-    p_f: Vec3,
+pub(super) struct Articulated {
+    pub a: Sym,
+    pub b: Mat3,
+    pub c: Sym,
+    pub p_m: Vec3,
+    pub p_f: Vec3,
 }
 
 impl Articulated {
@@ -65,7 +66,7 @@ impl Articulated {
 
     /// The same about a point that is −l away: the joint before.
     #[inline(always)]
-    fn shifted(&self, l: Vec3) -> Articulated {
+    pub(super) fn shifted(&self, l: Vec3) -> Articulated {
         let [x, y, z] = l.0;
         // l̃ C
         let [xx, xy, xz, yy, yz, zz] = self.c;
@@ -101,32 +102,34 @@ impl Articulated {
 /// Scratch of the passes.
 #[derive(Clone, Debug, Default)]
 pub struct Recursion {
-    bodies: Vec<LinkState>,
+    pub(super) bodies: Vec<LinkState>,
     /// Sums of what links carry beside the next one.
     stores: Vec<Articulated>,
-    s: Vec<Twist>,
+    pub(super) s: Vec<Twist>,
     /// U of joints with several coordinates, and u.
-    u_of: Vec<[Vec3; 2]>,
-    u: Vec<f64>,
+    pub(super) u_of: Vec<[Vec3; 2]>,
+    pub(super) u: Vec<f64>,
     /// D⁻¹ of such joints, by rows of six.
     inverse: Vec<[f64; 6]>,
+    pub(super) bending: BendingPass,
 }
 
 /// What drives the accelerations.
-struct AccelerationSource<'a> {
+pub(super) struct AccelerationSource<'a> {
     q: &'a [f64],
     centres: &'a [Quat],
     v: Option<&'a [f64]>,
     /// Joint forces; none without any.
-    tau: Option<&'a [f64]>,
+    pub tau: Option<&'a [f64]>,
     gravity: Vec3,
 }
 
 impl Relative {
     /// v̇ of a tree without loops: by ABA alone if nothing but weight acts, else as M⁻¹ of the joint forces.
     pub(super) fn forward_dynamics(&self, at: &mut Point, t: &mut TreeSpace) -> Result<(), usize> {
-        let plain =
-            self.cartesian.model.forces.is_empty() && self.tree.nodes.iter().all(|n| !n.is_cartesian || n.is_geared());
+        let plain = self.cartesian.model.forces.is_empty()
+            && self.tree.nodes.iter().all(|n| !n.is_cartesian || n.is_geared())
+            && !self.tree.bends();
         if !plain {
             let mut x = std::mem::take(&mut at.vdot);
             x.fill(0.0);
@@ -142,7 +145,10 @@ impl Relative {
         }
         let gravity = self.cartesian.model.gravity;
         let drive = AccelerationSource { q: &at.q, centres: &at.charts.centres, v: Some(&at.v), tau: None, gravity };
-        self.aba(&drive, &mut t.recursion, &mut at.vdot)
+        let mut m = std::mem::take(&mut t.recursion);
+        let done = self.aba(&drive, t, &mut m, &mut at.vdot);
+        t.recursion = m;
+        done
     }
 
     /// x ← M⁻¹ x at a point whose poses are known; else the block without inertia.
@@ -152,7 +158,9 @@ impl Relative {
         tau.extend_from_slice(x);
         let (q, centres) = (std::mem::take(&mut t.q), std::mem::take(&mut t.centres));
         let drive = AccelerationSource { q: &q, centres: &centres, v: None, tau: Some(&tau), gravity: Vec3::ZERO };
-        let done = self.aba(&drive, &mut t.recursion, x);
+        let mut m = std::mem::take(&mut t.recursion);
+        let done = self.aba(&drive, t, &mut m, x);
+        t.recursion = m;
         for node in self.tree.nodes.iter().filter(|n| n.is_cartesian && !n.is_geared()) {
             x[node.columns.clone()].copy_from_slice(&tau[node.columns.clone()]);
             each!(&self.cartesian.model.bodies[node.body].body, b => b.divide_by_mass(&BodyFrame::default(), &mut x[node.columns.clone()]));
@@ -162,7 +170,7 @@ impl Relative {
     }
 
     /// Accelerations by the three passes.
-    fn aba(&self, drive: &AccelerationSource, m: &mut Recursion, out: &mut [f64]) -> Result<(), usize> {
+    fn aba(&self, drive: &AccelerationSource, t: &TreeSpace, m: &mut Recursion, out: &mut [f64]) -> Result<(), usize> {
         let n = self.links.links.len();
         if m.bodies.len() != n {
             m.bodies = vec![LinkState::default(); n];
@@ -172,9 +180,13 @@ impl Relative {
             m.u = vec![0.0; self.tree.n];
             m.inverse = vec![[0.0; 6]; self.tree.n];
         }
-        self.aba_kinematics(drive, m);
-        self.aba_backward(drive, m)?;
-        self.aba_forward(drive.gravity, m, out);
+        if self.tree.bends() {
+            self.take_poses(t, m);
+        } else {
+            self.aba_kinematics(drive, m);
+        }
+        self.aba_backward(drive, t, m)?;
+        self.aba_forward(drive.gravity, t, m, out);
         Ok(())
     }
 
@@ -267,7 +279,7 @@ impl Relative {
     }
 
     /// Second pass, from the leaves to the ground: articulated inertias and loads. The error is the block without inertia.
-    fn aba_backward(&self, drive: &AccelerationSource, m: &mut Recursion) -> Result<(), usize> {
+    fn aba_backward(&self, drive: &AccelerationSource, t: &TreeSpace, m: &mut Recursion) -> Result<(), usize> {
         m.stores.fill(Articulated::default());
         // what the next link leaves to this one
         let mut pending = Articulated::default();
@@ -277,7 +289,8 @@ impl Relative {
             if node.is_cartesian {
                 continue;
             }
-            let mut inertia = m.bodies[i].rigid_inertia(link);
+            let bends = node.flex.body != NONE;
+            let mut inertia = if bends { self.bent_inertia(i, t) } else { m.bodies[i].rigid_inertia(link) };
             if link.heir {
                 inertia.add(&pending);
             }
@@ -288,12 +301,17 @@ impl Relative {
             let solved = if link.turn != NONE {
                 let tau = drive.tau.map_or(0.0, |tau| tau[link.turn as usize]);
                 m.bodies[i].reduce_turn(tau, self.links.armature[link.turn as usize], carried, &mut inertia)
+            } else if bends {
+                self.reduce_bending(node, drive, m, &mut inertia)
             } else {
                 m.reduce_joint(node.columns.clone(), drive.tau, &self.links.armature, carried, &mut inertia)
             };
             solved.map_err(|NoInertia| node.block as usize)?;
             if !carried {
                 continue;
+            }
+            if !node.flex.sway.is_empty() {
+                self.carry_on_modes(i, t, m, &inertia);
             }
             let body = &m.bodies[i];
             let Articulated { a, b, c, .. } = inertia;
@@ -311,8 +329,9 @@ impl Relative {
     }
 
     /// Third pass, from the ground to the leaves: accelerations.
-    fn aba_forward(&self, gravity: Vec3, m: &mut Recursion, out: &mut [f64]) {
+    fn aba_forward(&self, gravity: Vec3, t: &TreeSpace, m: &mut Recursion, out: &mut [f64]) {
         let start = LinkState { acc: -gravity, ..LinkState::default() };
+        let bends = self.tree.bends();
         for i in 0..self.links.links.len() {
             let link = &self.links.links[i];
             let (before, rest) = m.bodies.split_at_mut(i);
@@ -320,10 +339,21 @@ impl Relative {
             let carrier = if link.parent == NONE { &start } else { &before[link.parent as usize] };
             let mut alpha = carrier.alpha + body.c_w;
             let mut acc = carrier.acc + carrier.alpha.cross(body.l) + body.c_v;
+            if bends {
+                for (k, e) in self.tree.sway(&self.tree.nodes[i], t) {
+                    alpha += e.w * out[k];
+                    acc += e.v * out[k];
+                }
+            }
             if link.turn != NONE {
                 let x = (body.u - body.u_m.dot(alpha) - body.u_f.dot(acc)) * body.over_d;
                 alpha += body.r.column(2) * x;
                 out[link.turn as usize] = x;
+            } else if bends && self.tree.nodes[i].flex.body != NONE {
+                let columns = self.tree.nodes[i].columns.clone();
+                let (u_of, u, s) = (&m.u_of[columns.clone()], &m.u[columns.clone()], &m.s[columns.clone()]);
+                let l = m.bending.factor_of(&self.tree.nodes[i]);
+                (alpha, acc) = accelerate_bending(u_of, u, s, l, (alpha, acc), &mut out[columns]);
             } else if !self.tree.nodes[i].is_cartesian {
                 let columns = self.tree.nodes[i].columns.clone();
                 let mut rhs = [0.0; 6];
@@ -343,7 +373,7 @@ impl Relative {
 }
 
 /// A joint moves something without inertia.
-struct NoInertia;
+pub(super) struct NoInertia;
 
 impl LinkState {
     /// The inertia of the link alone about its joint, and its gyroscopic load.

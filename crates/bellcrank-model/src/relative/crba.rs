@@ -40,9 +40,12 @@ impl Relative {
         let mut composite = std::mem::take(&mut t.composite);
         composite.clear();
         for (i, link) in self.links.links.iter().enumerate() {
-            let central = Composite { a: turned(&t.r[i], &self.links.central[i]), h: Vec3::ZERO, mass: link.mass };
+            let (h, inertia) = self.frozen(i, t);
+            let central = Composite { a: turned(&t.r[i], &inertia), h, mass: link.mass };
             composite.push(central.shifted(t.p[i] - t.joint[i]));
         }
+        let mut modal = std::mem::take(&mut t.modal);
+        modal.begin(&self.tree, t);
         for (i, node) in nodes.iter().enumerate().rev().filter(|(_, n)| !n.is_cartesian) {
             if node.parent != NONE {
                 let k = node.parent as usize;
@@ -51,21 +54,36 @@ impl Relative {
                 to.a.iter_mut().zip(x.a).for_each(|(a, x)| *a += x);
                 to.h += x.h;
                 to.mass += x.mass;
+                modal.carry(&self.tree, i, t, |e| composite[i].times(e));
             }
             for k in node.columns.clone() {
-                let load = composite[i].times(t.s[k]);
+                let mut load = composite[i].times(t.s[k]);
+                load.add(modal.load(k));
+                // the node on the way whose seat the modes of the next one move
+                let mut below = i;
                 for j in self.tree.ancestors(i as u32) {
-                    let load = load.at(t.joint[j] - t.joint[i]);
-                    for other in nodes[j].columns.clone() {
-                        let x = load.on(t.s[other]);
-                        add(other, k, x);
-                        if j != i {
-                            add(k, other, x);
+                    if j == i {
+                        for other in node.columns.clone() {
+                            add(
+                                other,
+                                k,
+                                load.on(t.s[other]) + modal.load(other).on(t.s[k]) + modal.between(node, other, k),
+                            );
                         }
+                        continue;
                     }
+                    let seat = load.at(t.joint[below] - t.joint[i]);
+                    let load = load.at(t.joint[j] - t.joint[i]);
+                    let own = nodes[j].columns.clone().map(|other| (other, load.on(t.s[other])));
+                    for (other, x) in own.chain(self.tree.sway(&nodes[below], t).map(|(other, e)| (other, seat.on(e))))
+                    {
+                        add(other, k, x);
+                        add(k, other, x);
+                    }
+                    below = j;
                 }
             }
         }
-        t.composite = composite;
+        (t.composite, t.modal) = (composite, modal);
     }
 }

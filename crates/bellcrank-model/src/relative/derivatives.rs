@@ -11,12 +11,16 @@
 //! and the joint motions it carries by s × s' [Singh, Russell & Wensing 2022]. The Cartesian derivatives give what
 //! forces and equations make of that, Jᵀ collects it. A column costs O(n), as much as it is long in a chain.
 //!
+//! A modal coordinate moves its own frame and every branch that stands on a station each as a rigid body: see `moved.rs`.
+//!
 //! Two things are left out, which Newton's iteration does not need: ∂(M⁻¹Gᵀμ)/∂q, for μ vanishes with the step size,
 //! and what the Cartesian ∂g̈/∂q leaves out.
 
 use super::kinematics::{Twist, Wrench, velocities, wrench};
+use super::moved::{Moved, StepsOf};
 use super::patterns::{Depends, InnerBlocks, OuterPairs, on_bodies};
-use super::tree::{NONE, TreeBody};
+use super::sweeps::add_modal;
+use super::tree::NONE;
 use super::{Relative, TreeSpace};
 use crate::bodies::{BodyFrame, Coordinates, each};
 use crate::dynamics::*;
@@ -30,9 +34,11 @@ pub(super) struct Columns {
     by_q: Vec<f64>,
     by_v: Vec<f64>,
     by_a: Vec<f64>,
+    by_m: Vec<f64>,
     rows: Vec<f64>,
     column: Vec<f64>,
     carried: Vec<Wrench>,
+    moved: Vec<Moved>,
 }
 
 /// A derivative by coordinates or velocities: what all its columns share.
@@ -49,6 +55,8 @@ struct ByMotion<'a> {
     by_q: &'a InnerBlocks,
     by_v: &'a InnerBlocks,
     by_a: &'a InnerBlocks,
+    /// Of masses that vary.
+    by_m: &'a InnerBlocks,
     /// The rows of the Cartesian piece.
     rows: &'a [Range<usize>],
 }
@@ -67,19 +75,10 @@ impl<'a> ByMotion<'a> {
             by_q: of.inner(piece, Unknown::Q),
             by_v: of.inner(piece, Unknown::V),
             by_a: of.inner(accelerates, Unknown::V),
+            by_m: of.inner(Piece::MassAccel, Unknown::Q),
             rows: if on_bodies { &of.cartesian.layout().bodies } else { of.layout.rows(piece) },
         }
     }
-}
-
-/// The motion before a step of a joint, at the joint.
-#[derive(Clone, Copy)]
-struct MotionBefore {
-    twist: Twist,
-    linear: Twist,
-    bias: Twist,
-    /// Of the step itself.
-    step: Twist,
 }
 
 fn largest(x: &[f64]) -> f64 {
@@ -257,8 +256,9 @@ impl Relative {
             }
             let mut steps = StepsOf::new(i, node);
             for (j, k) in node.columns.clone().enumerate() {
-                let before = steps.at(self, k, at, t);
-                self.change_rows(&of, (i, j), &before, t, &mut s);
+                let mut moved = std::mem::take(&mut s.moved);
+                self.find_moved(i, k, of.moves, &mut steps, at, t, &mut moved);
+                self.change_rows(&of, (i, j), &moved, t, &mut s);
                 if !of.on_bodies {
                     match (piece, wrt) {
                         (Piece::Position, Unknown::Q) => self.drop_noise(largest(&s.by_q), &mut s.rows),
@@ -266,14 +266,15 @@ impl Relative {
                         _ => {}
                     }
                     self.scatter(c, outer, block, j, width, of.rows, &s.rows, out);
-                    continue;
+                } else {
+                    s.column.fill(0.0);
+                    self.collect(if of.moves { &moved } else { &[] }, &s.rows, t, &mut s.column);
+                    if of.moves && !node.is_cartesian {
+                        self.turn_motions(i, k, steps.first, &moved, &s.carried, t, &mut s.column);
+                    }
+                    self.scatter(c, outer, block, j, width, &self.layout.bodies, &s.column, out);
                 }
-                s.column.fill(0.0);
-                self.collect(of.moves.then_some((i, k)), &s.rows, t, &mut s.column);
-                if of.moves && !node.is_cartesian {
-                    self.turn_motions(i, k, &steps, &s.carried, t, &mut s.column);
-                }
-                self.scatter(c, outer, block, j, width, &self.layout.bodies, &s.column, out);
+                s.moved = moved;
             }
         }
         t.columns = s;
@@ -306,11 +307,15 @@ impl Relative {
             let mut targets = Targets::new(buffer, &blocks.offsets);
             self.cartesian.add_derivative(c, piece, wrt, slopes, &t.point, &mut t.cartesian, &mut targets);
         };
-        for buffer in [&mut s.by_q, &mut s.by_v, &mut s.by_a] {
+        for buffer in [&mut s.by_q, &mut s.by_v, &mut s.by_a, &mut s.by_m] {
             buffer.clear();
         }
         if of.moves {
             fill(&mut s.by_q, 1.0, piece, Unknown::Q, 0.0, t);
+        }
+        if of.moves && depends.bias != 0.0 && of.on_bodies && of.by_m.size > 0 {
+            // of M J̇ v, whose acceleration is that of the point
+            fill(&mut s.by_m, depends.bias, Piece::MassAccel, Unknown::Q, 0.0, t);
         }
         if depends.v {
             fill(&mut s.by_v, 1.0, piece, Unknown::V, 0.0, t);
@@ -326,90 +331,96 @@ impl Relative {
         s.column.resize(self.tree.n, 0.0);
     }
 
-    /// How the Cartesian rows change with coordinate `j` of tree body `i`, into `s.rows`.
-    fn change_rows(
-        &self,
-        of: &ByMotion,
-        (i, j): (usize, usize),
-        before: &MotionBefore,
-        t: &TreeSpace,
-        s: &mut Columns,
-    ) {
+    /// How the Cartesian rows change with column `j` of tree body `i`, into `s.rows`.
+    fn change_rows(&self, of: &ByMotion, (i, j): (usize, usize), moved: &[Moved], t: &TreeSpace, s: &mut Columns) {
         let node = &self.tree.nodes[i];
         s.rows.fill(0.0);
-        for d in i..node.end as usize {
-            let b = self.tree.nodes[d].body;
-            let size = self.cartesian.layout().bodies[b].len();
+        if node.is_cartesian {
             let mut x = [[0.0; MAX_WIDTH]; 3];
-            if node.is_cartesian {
-                x[0][j] = 1.0;
-                x[2][j] = if of.moves { 0.0 } else { of.depends.linear * of.slope };
-                if !of.moves {
-                    x[1][j] = 1.0;
+            self.own_coordinate(of, j, &mut x);
+            self.apply(of, node.body, &x, s);
+        }
+        for part in moved {
+            for d in part.nodes.clone() {
+                let body = &self.cartesian.model.bodies[self.tree.nodes[d].body].body;
+                let mut x = [[0.0; MAX_WIDTH]; 3];
+                for (x, change) in x.iter_mut().zip(self.change(of, t, part, d)) {
+                    velocities(body, &t.r[d], change, &mut x[..each!(body, b => b.width())]);
                 }
-            } else {
-                let change = self.change(of, t, (i, d), node.columns.start + j, before);
-                let body = &self.cartesian.model.bodies[b].body;
-                for (x, change) in x.iter_mut().zip(change) {
-                    velocities(body, &t.r[d], change, &mut x[..size]);
+                if d == i && node.columns.start + j >= node.flex.modes.start && !node.flex.modes.is_empty() {
+                    let mode = node.columns.start + j - node.flex.modes.start;
+                    self.own_coordinate(of, each!(body, b => b.rigid_width()) + mode, &mut x);
                 }
-            }
-            if of.moves {
-                of.by_q.apply(&s.by_q, b, &x[0][..size], of.rows, &mut s.rows);
-            }
-            if of.depends.v {
-                of.by_v.apply(&s.by_v, b, &x[1][..size], of.rows, &mut s.rows);
-            }
-            if !s.by_a.is_empty() {
-                of.by_a.apply(&s.by_a, b, &x[2][..size], of.rows, &mut s.rows);
+                self.apply(of, self.tree.nodes[d].body, &x, s);
             }
         }
     }
 
-    /// How displacement, velocity and acceleration of body `d` change with the coordinate `k` of tree body `i`.
-    fn change(
-        &self,
-        of: &ByMotion,
-        t: &TreeSpace,
-        (i, d): (usize, usize),
-        k: usize,
-        before: &MotionBefore,
-    ) -> [Twist; 3] {
+    /// The changes of a coordinate, a velocity and an acceleration that the column itself is.
+    fn own_coordinate(&self, of: &ByMotion, k: usize, x: &mut [[f64; MAX_WIDTH]; 3]) {
+        x[0][k] = 1.0;
+        if !of.moves {
+            (x[1][k], x[2][k]) = (1.0, of.depends.linear * of.slope);
+        }
+    }
+
+    /// Adds what the rows make of the changes of a body.
+    fn apply(&self, of: &ByMotion, b: usize, x: &[[f64; MAX_WIDTH]; 3], s: &mut Columns) {
+        let size = self.cartesian.layout().bodies[b].len();
+        if of.moves {
+            of.by_q.apply(&s.by_q, b, &x[0][..size], of.rows, &mut s.rows);
+        }
+        if of.depends.v {
+            of.by_v.apply(&s.by_v, b, &x[1][..size], of.rows, &mut s.rows);
+        }
+        if !s.by_a.is_empty() {
+            of.by_a.apply(&s.by_a, b, &x[2][..size], of.rows, &mut s.rows);
+        }
+        if !s.by_m.is_empty() {
+            of.by_m.apply(&s.by_m, b, &x[0][..size], of.rows, &mut s.rows);
+        }
+    }
+
+    /// How displacement, velocity and acceleration of body `d` of a part change.
+    fn change(&self, of: &ByMotion, t: &TreeSpace, part: &Moved, d: usize) -> [Twist; 3] {
         let (depends, slope) = (of.depends, of.slope);
-        let reach = t.p[d] - t.joint[i];
-        let s = t.s[k].at(reach);
-        let (v, v0) = (t.twist[d], before.twist.at(reach));
-        let relative = s.cross(v.less(v0));
+        let reach = t.p[d] - part.at;
+        let s = part.s.at(reach);
+        let (anchor, change) = (part.anchor.at(reach), part.change.at(reach));
+        let v = t.twist[d];
+        let beyond = v.less(anchor.twist);
+        let relative = s.cross(beyond);
         if !of.moves {
             let mut acceleration = Twist { w: s.w * (depends.linear * slope), v: s.v * (depends.linear * slope) };
             if depends.bias != 0.0 {
-                let after = v0.plus(1.0, before.step.at(reach));
-                let bias = relative.plus(1.0, after.cross(s));
+                let bias = relative.plus(1.0, change.bias);
                 let bias = Twist { w: bias.w, v: bias.v + s.w.cross(v.v) + v.w.cross(s.v) };
                 acceleration = acceleration.plus(depends.bias, bias);
             }
             return [s, s, acceleration];
         }
-        let velocity = Twist { w: relative.w - s.w.cross(v.w), v: relative.v + v.w.cross(s.v) };
+        // of twists at the point that stays where it is
+        let by = relative.plus(1.0, change.twist);
+        let velocity = Twist { w: by.w - s.w.cross(v.w), v: by.v + v.w.cross(s.v) };
         let mut acceleration = Twist::ZERO;
         if depends.linear != 0.0 {
             let x = t.linear[d];
-            let relative = s.cross(x.less(before.linear.at(reach)));
-            let change = Twist { w: relative.w - s.w.cross(x.w), v: relative.v + x.w.cross(s.v) };
+            let by = s.cross(x.less(anchor.linear)).plus(1.0, change.linear);
+            let change = Twist { w: by.w - s.w.cross(x.w), v: by.v + x.w.cross(s.v) };
             acceleration = acceleration.plus(depends.linear, change);
         }
         if depends.bias != 0.0 {
             let a = t.bias[d];
-            let spatial = s.cross(a.less(before.bias.at(reach))).plus(1.0, v0.cross(s).cross(v.less(v0)));
-            let lin = spatial.v + a.w.cross(s.v) + relative.w.cross(v.v) + v.w.cross(velocity.v);
+            let turned = anchor.twist.cross(s).plus(1.0, change.twist).cross(beyond);
+            let spatial = s.cross(a.less(anchor.bias)).plus(1.0, turned).plus(1.0, change.bias);
+            let lin = spatial.v + a.w.cross(s.v) + by.w.cross(v.v) + v.w.cross(velocity.v);
             acceleration = acceleration.plus(depends.bias, Twist { w: spatial.w - s.w.cross(a.w), v: lin });
         }
         [s, velocity, acceleration]
     }
 
-    /// Jᵀ of the changes of Cartesian forces `rows`, and of the forces `t.y` that move with the bodies a coordinate
-    /// carries.
-    fn collect(&self, moved: Option<(usize, usize)>, rows: &[f64], t: &mut TreeSpace, column: &mut [f64]) {
+    /// Jᵀ of the changes of Cartesian forces `rows`, and of the forces `t.y` that move with the bodies of the parts.
+    fn collect(&self, moved: &[Moved], rows: &[f64], t: &mut TreeSpace, column: &mut [f64]) {
         for (b, range) in self.cartesian.layout().bodies.iter().enumerate() {
             let (d, node) = self.node(b);
             let body = &self.cartesian.model.bodies[b].body;
@@ -418,74 +429,64 @@ impl Relative {
                 continue;
             }
             t.load[d] = wrench(body, &t.r[d], &rows[range.clone()]);
-            if let Some((i, k)) = moved.filter(|(i, _)| d >= *i && d < self.tree.nodes[*i].end as usize) {
-                let s = t.s[k].at(t.p[d] - t.joint[i]);
-                let load = wrench(body, &t.r[d], &t.y[range.clone()]);
+            add_modal(1.0, &rows[range.clone()], &mut column[node.flex.modes.clone()]);
+        }
+        for part in moved {
+            for d in part.nodes.clone() {
+                let b = self.tree.nodes[d].body;
+                let s = part.s.at(t.p[d] - part.at);
+                let load = wrench(
+                    &self.cartesian.model.bodies[b].body,
+                    &t.r[d],
+                    &t.y[self.cartesian.layout().bodies[b].clone()],
+                );
                 t.load[d].m += s.v.cross(load.f) + s.w.cross(load.m);
             }
         }
-        self.tree.pull(1.0, &t.p, &t.joint, &t.s, &mut t.load, column);
+        self.tree.pull(1.0, t, column);
     }
 
-    /// Adds what the loads that joints carry do on joint motions that move with the coordinate `k` of node `i`.
-    fn turn_motions(&self, i: usize, k: usize, steps: &StepsOf, carried: &[Wrench], t: &TreeSpace, column: &mut [f64]) {
-        for d in i..self.tree.nodes[i].end as usize {
-            let s = t.s[k].at(t.joint[d] - t.joint[i]);
-            let columns = self.tree.nodes[d].columns.clone();
-            // of the same joint only what follows, and the other axes of a ball
-            let from = if d == i { steps.first } else { columns.start };
-            for other in from..columns.end {
-                column[other] += carried[d].on(s.cross(t.s[other]));
+    /// Adds what the loads that joints carry do on motions of joints and modes that move with the column `k` of node `i`; of
+    /// the same joint only from column `first` on: what follows, and the other axes of a ball.
+    fn turn_motions(
+        &self,
+        i: usize,
+        k: usize,
+        first: usize,
+        moved: &[Moved],
+        carried: &[Wrench],
+        t: &TreeSpace,
+        column: &mut [f64],
+    ) {
+        for part in moved {
+            for d in part.nodes.clone() {
+                let s = part.s.at(t.joint[d] - part.at);
+                let node = &self.tree.nodes[d];
+                let from = if d == i { first } else { node.columns.start };
+                for other in from..node.columns.end {
+                    column[other] += carried[d].on(s.cross(t.s[other]));
+                }
+                // the seat of the first node of a branch moves with the body that bends
+                let on_branch = d == part.nodes.start;
+                for (other, e) in self.tree.sway(node, t).filter(|_| d != i && !on_branch) {
+                    column[other] += carried[d].on(s.cross(e));
+                }
             }
         }
-    }
-}
-
-/// Walks along the steps of a joint.
-struct StepsOf {
-    node: usize,
-    step: usize,
-    /// The first coordinate of the present step, and the first after it.
-    first: usize,
-    next: usize,
-    before: Option<MotionBefore>,
-}
-
-impl StepsOf {
-    fn new(node: usize, of: &TreeBody) -> StepsOf {
-        StepsOf { node, step: of.steps.start, first: of.columns.start, next: of.columns.start, before: None }
-    }
-
-    /// The motion before the step of coordinate `k`; coordinates are asked for in their order.
-    fn at(&mut self, r: &Relative, k: usize, at: &Point, t: &TreeSpace) -> MotionBefore {
-        let node = &r.tree.nodes[self.node];
-        if node.is_cartesian {
-            return MotionBefore { twist: Twist::ZERO, linear: Twist::ZERO, bias: Twist::ZERO, step: Twist::ZERO };
+        let node = &self.tree.nodes[i];
+        let Some(m) = k.checked_sub(node.flex.modes.start).filter(|m| *m < node.flex.modes.len()) else { return };
+        if let Some(station) = self.tree.station(i, t) {
+            for (n, other) in node.flex.modes.clone().enumerate() {
+                column[other] -= carried[i].on(station.slope(m, n));
+            }
         }
-        if k >= self.next || self.before.is_none() {
-            let before = match self.before {
-                None => {
-                    let carried = |of: &[Twist]| r.tree.carried(node, of, &t.p, t.joint[self.node]);
-                    let [twist, linear, bias] = [&t.twist, &t.linear, &t.bias].map(|f| carried(f));
-                    MotionBefore { twist, linear, bias, step: Twist::ZERO }
-                }
-                Some(b) => {
-                    let linear = (self.first..self.next).fold(b.linear, |x, j| x.plus(at.vdot[j], t.s[j]));
-                    let bias = b.bias.plus(1.0, b.twist.cross(b.step));
-                    MotionBefore { twist: b.twist.plus(1.0, b.step), linear, bias, step: Twist::ZERO }
-                }
-            };
-            self.first = self.next;
-            self.next += r.tree.steps[self.step].width();
-            self.step += 1;
-            let step = (self.first..self.next).fold(Twist::ZERO, |x, j| x.plus(at.v[j], t.s[j]));
-            self.before = Some(MotionBefore { step, ..before });
+        for part in moved.iter().skip(1) {
+            let c = part.nodes.start;
+            let Some(seat) = self.tree.seat(c, t) else { continue };
+            let s = t.s[k].at(t.joint[c] - t.joint[i]);
+            for (n, (other, e)) in self.tree.sway(&self.tree.nodes[c], t).enumerate() {
+                column[other] += carried[c].on(s.cross(e).plus(1.0, seat.slope(m, n)));
+            }
         }
-        self.before.unwrap_or(MotionBefore {
-            twist: Twist::ZERO,
-            linear: Twist::ZERO,
-            bias: Twist::ZERO,
-            step: Twist::ZERO,
-        })
     }
 }

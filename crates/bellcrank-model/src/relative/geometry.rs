@@ -67,6 +67,8 @@ impl Geometry for Relative {
                 let scale = if let JointStep::Slide(_) = step { Scale::Length } else { Scale::Angle };
                 out.extend(std::iter::repeat_n(scale, step.width()));
             }
+            let body = &self.cartesian.model.bodies[node.body].body;
+            each!(body, b => out.extend((0..node.flex.modes.len()).map(|i| b.scale(b.rigid_width() + i))));
         }
         out
     }

@@ -11,7 +11,7 @@
 //! [Featherstone 2008, ch. 2–5].
 
 use super::tree::{JointStep, NONE, Tree, TreeBody};
-use crate::bodies::{Body, InTree, each};
+use crate::bodies::{Body, Deformed, InTree, each};
 use crate::dynamics::{Charts, Point, Workspace};
 use crate::model::Model;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
@@ -103,6 +103,10 @@ pub struct TreeSpace {
     pub linear: Vec<Twist>,
     /// Spatial accelerations at v̇ = 0.
     pub bias: Vec<Twist>,
+    /// The shapes of bodies that bend, by node; none where no body does.
+    pub(super) bent: Vec<Deformed>,
+    /// The motion of each seat with each mode of the body it is on, at its joint's point.
+    pub(super) sway: Vec<Twist>,
     /// Loads on the bodies, then on what each joint carries, at the joint.
     pub load: Vec<Wrench>,
     /// The Cartesian point, as far as it was filled.
@@ -121,6 +125,7 @@ pub struct TreeSpace {
     pub(super) columns: super::derivatives::Columns,
     pub(super) recursion: super::aba::Recursion,
     pub(super) composite: Vec<super::crba::Composite>,
+    pub(super) modal: super::sway::ModalInertia,
 }
 
 impl Tree {
@@ -137,6 +142,8 @@ impl Tree {
             linear: vec![Twist::ZERO; bodies],
             bias: vec![Twist::ZERO; bodies],
             load: vec![Wrench::default(); bodies],
+            bent: vec![Deformed::default(); if self.bends() { bodies } else { 0 }],
+            sway: vec![Twist::ZERO; self.sways],
             ..TreeSpace::default()
         }
     }
@@ -144,12 +151,7 @@ impl Tree {
     /// Poses and joint motions. Bodies that keep their Cartesian coordinates are skipped.
     pub fn locate(&self, q: &[f64], charts: &Charts, t: &mut TreeSpace) {
         for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {
-            let (p, r, mut turned) = match node.parent {
-                NONE => (Vec3::ZERO, Mat3::IDENTITY, 0.0),
-                k => (t.p[k as usize], t.r[k as usize], t.turned[k as usize]),
-            };
-            let mut at = p + r * node.place;
-            let mut axes = r * node.axes;
+            let (mut at, mut axes, mut turned) = self.seat_pose(i, t);
             let mut k = node.columns.start;
             for step in &self.steps[node.steps.clone()] {
                 match *step {
@@ -182,6 +184,8 @@ impl Tree {
             let r = axes * node.turn;
             (t.joint[i], t.r[i], t.turned[i]) = (at, r, turned);
             t.p[i] = at + r * node.offset;
+            self.locate_seat(i, t);
+            self.unbend(i, q, t);
         }
     }
 
@@ -197,7 +201,7 @@ impl Tree {
     /// J x.
     pub fn twists(&self, x: &[f64], t: &TreeSpace, out: &mut [Twist]) {
         for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {
-            let mut twist = self.carried(node, out, &t.p, t.joint[i]);
+            let mut twist = self.carried(node, out, &t.p, t.joint[i]).plus(1.0, self.swaying(node, x, t));
             for k in node.columns.clone() {
                 twist = twist.plus(x[k], t.s[k]);
             }
@@ -208,8 +212,7 @@ impl Tree {
     /// Spatial accelerations at v̇ = 0, with J v in `t.twist`.
     pub fn biases(&self, v: &[f64], t: &mut TreeSpace) {
         for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {
-            let mut twist = self.carried(node, &t.twist, &t.p, t.joint[i]);
-            let mut bias = self.carried(node, &t.bias, &t.p, t.joint[i]);
+            let (mut twist, mut bias) = self.seat_motion(i, v, t);
             let mut k = node.columns.start;
             for step in &self.steps[node.steps.clone()] {
                 let mut own = Twist::ZERO;
@@ -220,23 +223,28 @@ impl Tree {
                 bias = bias.plus(1.0, twist.cross(own));
                 twist = twist.plus(1.0, own);
             }
+            if let Some(station) = self.station(i, t) {
+                let own = self.recoil(node, v, t);
+                bias = bias.plus(1.0, twist.cross(own)).less(station.bias(&v[node.flex.modes.clone()]));
+            }
             t.bias[i] = bias.at(t.p[i] - t.joint[i]);
         }
     }
 
-    /// out += c Jᵀ load, with loads on the bodies at their centres; afterwards `load` holds what each joint carries,
-    /// at the joint.
-    pub fn pull(&self, c: f64, p: &[Vec3], joint: &[Vec3], s: &[Twist], load: &mut [Wrench], out: &mut [f64]) {
+    /// out += c Jᵀ load, with loads on the bodies at their centres in `t.load`, which afterwards holds what each joint
+    /// carries, at the joint.
+    pub fn pull(&self, c: f64, t: &mut TreeSpace, out: &mut [f64]) {
         for (i, node) in self.nodes.iter().enumerate().rev().filter(|(_, n)| !n.is_cartesian) {
-            let carried = load[i].at(joint[i] - p[i]);
-            load[i] = carried;
+            let carried = t.load[i].at(t.joint[i] - t.p[i]);
+            t.load[i] = carried;
             for k in node.columns.clone() {
-                out[k] += c * carried.on(s[k]);
+                out[k] += c * carried.on(t.s[k]);
             }
             if node.parent != NONE {
                 let k = node.parent as usize;
-                load[k].add(carried.at(p[k] - joint[i]));
+                t.load[k].add(carried.at(t.p[k] - t.joint[i]));
             }
+            self.sway(node, t).for_each(|(k, e)| out[k] += c * carried.on(e));
         }
     }
 }

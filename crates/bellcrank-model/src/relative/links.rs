@@ -36,6 +36,11 @@ pub(super) fn turned(r: &Mat3, j: &Sym) -> Sym {
     [x[0].dot(rows[0]), x[0].dot(rows[1]), x[0].dot(rows[2]), x[1].dot(rows[1]), x[1].dot(rows[2]), x[2].dot(rows[2])]
 }
 
+/// A symmetric matrix by its six numbers.
+pub(super) fn packed(j: &Mat3) -> Sym {
+    [j.0[0][0], j.0[0][1], j.0[0][2], j.0[1][1], j.0[1][2], j.0[2][2]]
+}
+
 /// What is constant about a body of the tree. Bodies on a single turn have link frames whose z is its axis.
 #[derive(Clone, Debug)]
 pub(super) struct TreeLink {
@@ -101,7 +106,9 @@ impl Links {
             let mut turn = NONE;
             let mut joint = node.axes;
             let mut turn_frame = Mat3::IDENTITY;
-            if let [JointStep::Turn(axis)] = tree.steps[node.steps.clone()] {
+            // with bodies that bend, the recursion begins from the poses of the bodies
+            if let ([JointStep::Turn(axis)], false) = (&tree.steps[node.steps.clone()], tree.bends()) {
+                let axis = *axis;
                 turn = node.columns.start as u32;
                 let f = frame_of(axis);
                 (joint, turn_frame) = (node.axes * f, f.transpose() * node.turn);
@@ -117,7 +124,6 @@ impl Links {
             let mass = each!(body, b => b.mass());
             let centre = turn_frame * node.offset;
             let about = turn_frame * inertia(body) * turn_frame.transpose() - centre.tilde() * centre.tilde() * mass;
-            let packed = |j: Mat3| [j.0[0][0], j.0[0][1], j.0[0][2], j.0[1][1], j.0[1][2], j.0[2][2]];
             links.push(TreeLink {
                 parent: node.parent,
                 turn,
@@ -125,11 +131,11 @@ impl Links {
                 axes,
                 mass,
                 moment: centre * mass,
-                inertia: packed(about),
+                inertia: packed(&about),
                 heir: false,
                 store: NONE,
             });
-            central.push(packed(inertia(body)));
+            central.push(packed(&inertia(body)));
             to_link.push(turn_frame);
         }
         let mut stores = 0;

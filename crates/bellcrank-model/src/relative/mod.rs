@@ -14,23 +14,28 @@
 //! | `tree.rs`, `links.rs` | the spanning tree, and the constants of its links |
 //! | `kinematics.rs`, `sweeps.rs` | poses, J x and Jᵀ y; Cartesian points, and joint loads (RNEA) |
 //! | `aba.rs`, `crba.rs` | accelerations, and the mass matrix |
-//! | `patterns.rs`, `derivatives.rs` | derivatives by columns |
+//! | `sway.rs`, `bending.rs` | bodies that bend: modal columns, and the recursion with them |
+//! | `patterns.rs`, `derivatives.rs`, `moved.rs` | derivatives by columns |
 //! | `geometry.rs`, `roles.rs`, `start.rs` | charts; events, channels; the start of a model on its joints |
 
 mod aba;
+mod bending;
 mod crba;
 mod derivatives;
 mod geometry;
 mod kinematics;
 mod links;
+mod moved;
 mod patterns;
 mod roles;
 mod start;
+mod sway;
 mod sweeps;
 pub mod tree;
 
 pub use aba::Recursion;
 pub use kinematics::{TreeSpace, Twist, Wrench};
+pub use sway::{Flex, JointPlaces};
 
 use crate::bodies::{Coordinates, each};
 use crate::dynamics::*;
@@ -67,7 +72,9 @@ impl System {
             Pose { p, r: r.matrix() }
         };
         let poses: Vec<Pose> = (0..model.bodies.len()).map(pose).collect();
-        let tree = Tree::new(model, &poses);
+        let coordinates = self.layout().bodies.iter().map(|range| &at.q[range.clone()]);
+        let shapes = sway::shapes(model.bodies.iter().map(|b| &b.body).zip(coordinates));
+        let tree = Tree::new(model, &poses, &shapes);
         let cartesian = kinematics::without_tree(model, &tree.has_joint).compile();
         let layout = layout(&cartesian, &tree);
         let angle = |b: usize| match self.plane_angle(b) {
@@ -85,6 +92,7 @@ impl System {
             start: State::default(),
             tree,
         };
+        relative.measure_angles(self, at);
         relative.start = relative.state_at(self, at);
         relative
     }
@@ -139,7 +147,8 @@ impl Relative {
         self.divide_by_mass(t, x)
     }
 
-    fn state_at(&self, system: &System, at: &Point) -> State {
+    /// A state with all joint coordinates zero, and the deformations of a point with their rates.
+    fn undisplaced(&self, system: &System, at: &Point) -> State {
         let mut s = State {
             t: at.t,
             q: vec![0.0; self.tree.n],
@@ -149,6 +158,31 @@ impl Relative {
         };
         s.charts.centres = vec![Quat::IDENTITY; self.tree.charts];
         s.charts.time = at.t;
+        for node in self.tree.nodes.iter().filter(|n| !n.flex.modes.is_empty()) {
+            let modes = node.flex.modes.clone();
+            let end = system.layout().bodies[node.body].end;
+            s.q[modes.clone()].copy_from_slice(&at.q[end - modes.len()..end]);
+            s.v[modes.clone()].copy_from_slice(&at.v[end - modes.len()..end]);
+        }
+        s
+    }
+
+    /// Angles in the plane count from where no joint has turned and nothing is bent.
+    fn measure_angles(&mut self, system: &System, at: &Point) {
+        if !self.tree.bends() {
+            return;
+        }
+        let s = self.undisplaced(system, at);
+        let mut w = self.workspace();
+        let t = space(&mut w);
+        self.tree.locate(&s.q, &s.charts, t);
+        for (node, turned) in self.tree.nodes.iter().zip(&t.turned).filter(|(n, _)| !n.is_cartesian) {
+            self.angles[node.body] -= turned;
+        }
+    }
+
+    fn state_at(&self, system: &System, at: &Point) -> State {
+        let mut s = self.undisplaced(system, at);
         let mut w = self.workspace();
         let t = space(&mut w);
         self.tree.locate(&s.q, &s.charts, t);
@@ -170,15 +204,17 @@ impl Relative {
             let end = crate::model::End { body: Some(node.body), on: place };
             let frame = system.look(&end, &seen, &at.v);
             t.twist[i] = Twist { w: frame.w, v: frame.v };
-            let carried = self.tree.carried(node, &t.twist, &t.p, t.joint[i]);
-            let moves = t.twist[i].at(t.joint[i] - t.p[i]).less(carried);
+            let carried =
+                self.tree.carried(node, &t.twist, &t.p, t.joint[i]).plus(1.0, self.tree.swaying(node, &s.v, t));
+            let moves = t.twist[i].at(t.joint[i] - t.p[i]).less(carried).less(self.tree.recoil(node, &s.v, t));
             // turns are read from the rotation, slides from what is left of the shift
             let mut rest = moves;
-            for k in node.columns.clone().filter(|&k| t.s[k].w != Vec3::ZERO) {
+            let joint = node.columns.start..node.columns.end - node.flex.modes.len();
+            for k in joint.clone().filter(|&k| t.s[k].w != Vec3::ZERO) {
                 s.v[k] = moves.w.dot(t.s[k].w);
                 rest = rest.plus(-s.v[k], t.s[k]);
             }
-            for k in node.columns.clone().filter(|&k| t.s[k].w == Vec3::ZERO) {
+            for k in joint.filter(|&k| t.s[k].w == Vec3::ZERO) {
                 s.v[k] = rest.v.dot(t.s[k].v);
             }
         }

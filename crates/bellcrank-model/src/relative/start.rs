@@ -41,6 +41,10 @@ impl StartRules for Relative {
         (value, rate, blocks.map(|n| (n.block as usize, x[n.columns.clone()].to_vec())).collect())
     }
 
+    fn elastic(&self, i: usize) -> bool {
+        self.tree.bends() && self.tree.nodes.iter().any(|n| n.flex.modes.contains(&i))
+    }
+
     fn largest_turn(&self, delta: &[f64]) -> Option<f64> {
         let mut turned = vec![0.0; self.tree.nodes.len()];
         for (i, node) in self.tree.nodes.iter().enumerate().filter(|(_, n)| !n.is_cartesian) {

@@ -8,6 +8,18 @@ use crate::dynamics::*;
 use crate::frames::{Covector, MAX_WIDTH};
 use bellcrank_math::Quat;
 
+/// The last of a body's coordinates are its modal ones.
+fn copy_modal(modal: &[f64], out: &mut [f64]) {
+    let rigid = out.len() - modal.len();
+    out[rigid..].copy_from_slice(modal);
+}
+
+/// out += c y for the modal part of a force on a body's coordinates.
+pub(super) fn add_modal(c: f64, y: &[f64], out: &mut [f64]) {
+    let rigid = y.len() - out.len();
+    out.iter_mut().zip(&y[rigid..]).for_each(|(o, y)| *o += c * y);
+}
+
 impl Relative {
     /// Counts the turns of all joint angles at an accepted state.
     pub(super) fn count_turns(&self, s: &mut State, w: &mut Workspace) {
@@ -71,6 +83,7 @@ impl Relative {
                 }
                 let centre = charted.then(|| &mut c.charts.centres[chart]);
                 body.in_tree().place(t.p[i], &t.r[i], angle, q, centre);
+                copy_modal(&at.q[node.flex.modes.clone()], q);
             }
             chart += charted as usize;
         }
@@ -129,7 +142,11 @@ impl Relative {
             match node.is_cartesian {
                 true if node.is_geared() => out[range.start] = node.own_sign() * x[node.columns.start],
                 true => out[range.clone()].copy_from_slice(&x[node.columns.clone()]),
-                false => velocities(&self.cartesian.model.bodies[b].body, &t.r[i], from[i], &mut out[range.clone()]),
+                false => {
+                    let out = &mut out[range.clone()];
+                    velocities(&self.cartesian.model.bodies[b].body, &t.r[i], from[i], out);
+                    copy_modal(&x[node.flex.modes.clone()], out);
+                }
             }
         }
     }
@@ -141,8 +158,9 @@ impl Relative {
             let (i, node) = self.node(b);
             if !node.is_cartesian {
                 let a = classical(t.twist[i], t.bias[i]);
+                let rigid = range.len() - node.flex.modes.len();
                 velocities(&self.cartesian.model.bodies[b].body, &t.r[i], a, &mut x[..range.len()]);
-                t.point.vdot[range.clone()].iter_mut().zip(x).for_each(|(o, x)| *o += x);
+                t.point.vdot[range.clone()].iter_mut().zip(&x[..rigid]).for_each(|(o, x)| *o += x);
             }
         }
     }
@@ -158,10 +176,13 @@ impl Relative {
                     t.load[i] = wrench(&self.cartesian.model.bodies[b].body, &t.r[i], y);
                 }
                 true => out[node.columns.clone()].iter_mut().zip(y).for_each(|(o, y)| *o += c * y),
-                false => t.load[i] = wrench(&self.cartesian.model.bodies[b].body, &t.r[i], y),
+                false => {
+                    t.load[i] = wrench(&self.cartesian.model.bodies[b].body, &t.r[i], y);
+                    add_modal(c, y, &mut out[node.flex.modes.clone()]);
+                }
             }
         }
-        self.tree.pull(c, &t.p, &t.joint, &t.s, &mut t.load, out);
+        self.tree.pull(c, t, out);
     }
 
     /// The Cartesian force of a piece, into `t.y`.

@@ -5,7 +5,9 @@
 //! freedom leaves fewer equations when it is cut. `tree = true` and `tree = false` of a joint overrule this. Bodies
 //! without a path to the ground hang on the middle one among them, which moves freely.
 
-use crate::bodies::{Body, Coordinates, Orientation, each};
+use super::sway::{Flex, JointPlaces};
+use crate::bodies::{Body, Coordinates, Deformed, Flexible, Orientation, each};
+use crate::frames::Attachment;
 use crate::joints::{Motion, Move, Z};
 use crate::model::{End, JointEntry, Model};
 use crate::space::Space;
@@ -37,7 +39,7 @@ impl JointStep {
     }
 }
 
-/// A body of the tree with the joint that carries it. One record of the tree's table, hence its 13 fields.
+/// A body of the tree with the joint that carries it. One record of the tree's table, hence its 14 fields.
 #[derive(Clone, Debug)]
 pub struct TreeBody {
     /// The body's number in the model.
@@ -51,17 +53,19 @@ pub struct TreeBody {
     pub is_cartesian: bool,
     /// The joint that carries it, and whether the body is its first one.
     pub joint: Option<(usize, bool)>,
-    /// The joint's place on the carrying body, in its frame.
+    /// The joint's place on the carrying body, in its frame; on a body that bends, in the axes of its station.
     pub place: Vec3,
     /// The joint's axes there.
     pub axes: Mat3,
-    /// From the frame that the steps lead to, to the body's frame.
+    /// From the frame that the steps lead to, to the body's frame, or to the station of a body that bends.
     pub turn: Mat3,
-    /// From the joint to the body's centre, in the body's frame.
+    /// From the joint to the body's centre (to the station), in the body's frame (in the station's axes).
     pub offset: Vec3,
+    /// What bends, of the body and of the one that carries it.
+    pub flex: Flex,
     /// Its steps.
     pub steps: Range<usize>,
-    /// Its coordinates.
+    /// Its coordinates: those of the joint, then its modal ones.
     pub columns: Range<usize>,
     /// Its block among the unknowns, or [`NONE`] where it has no coordinate.
     pub block: u32,
@@ -110,6 +114,12 @@ pub struct Tree {
     pub n: usize,
     /// Number of rotation charts.
     pub charts: usize,
+    /// The bodies that bend.
+    pub flexible: Vec<Flexible>,
+    /// Where the joint of each node stands, if any body bends.
+    pub places: Vec<JointPlaces>,
+    /// Number of motions of seats with the modes of carrying bodies.
+    pub sways: usize,
 }
 
 /// Whether others may hang on a body.
@@ -130,8 +140,9 @@ struct Edge {
 }
 
 impl Tree {
-    /// The tree of a model whose bodies stand at `poses`.
-    pub fn new(model: &Model, poses: &[Pose]) -> Tree {
+    /// The tree of a model whose bodies stand at `poses`; those that bend have the given shapes.
+    pub fn new(model: &Model, poses: &[Pose], shapes: &[Deformed]) -> Tree {
+        let places = Places { model, poses, shapes };
         let bodies = model.bodies.len();
         let edges = edges(model);
         let mut ways: Vec<Vec<usize>> = vec![Vec::new(); bodies + 1];
@@ -172,8 +183,8 @@ impl Tree {
             let number = tree.nodes.len() as u32;
             tree.node_of[b] = number;
             let joint = carrier[b].map(|k| (edges[k].joint, edges[k].ends[0] as usize == b));
-            if !tree.push_geared(model, b, armatures.get(&b)) {
-                tree.push(model, poses, b, parent, joint);
+            if !tree.push_geared(&places, b, armatures.get(&b)) {
+                tree.push(&places, b, parent, joint);
             }
             stack.extend(children[b].iter().rev().map(|&c| (c, number)));
         }
@@ -188,10 +199,15 @@ impl Tree {
         tree
     }
 
-    /// Appends a node.
-    fn push(&mut self, model: &Model, poses: &[Pose], b: usize, parent: u32, joint: Option<(usize, bool)>) {
+    /// Appends a node. Its steps begin where the joint stands on the carrying body.
+    fn push(&mut self, places: &Places, b: usize, parent: u32, joint: Option<(usize, bool)>) {
+        let model = places.model;
         let body = &model.bodies[b].body;
-        let pose = poses[b];
+        let on = |end: usize| joint.map_or(Attachment::CENTRE, |(k, _)| model.joints[k].ends[end].on);
+        let reversed = joint.is_some_and(|(_, reversed)| reversed);
+        let (station, seat) = (on(!reversed as usize), on(reversed as usize));
+        // the frame of the body, or its station
+        let pose = places.held(b, &station);
         let is_cartesian = joint.is_none() && !carries(body);
         let (first_step, first_column) = (self.steps.len(), self.n);
         let mut axes = pose.r;
@@ -213,25 +229,7 @@ impl Tree {
             Some((number, reversed)) => {
                 self.has_joint[number] = true;
                 self.node_of_joint[number] = self.nodes.len() as u32;
-                let entry = &model.joints[number];
-                let frames = [world(&entry.ends[0], poses), world(&entry.ends[1], poses)];
-                (at, axes) = (frames[reversed as usize].p, frames[reversed as usize].r);
-                let mut moves = if each!(body, b => b.orientation()) == Orientation::None {
-                    Vec::new()
-                } else {
-                    entry.joint.moves(model.space).unwrap_or_default()
-                };
-                if reversed {
-                    moves.reverse();
-                }
-                let local = |frame: usize, axis: usize| axes.transpose_times(frames[frame].r.column(axis));
-                self.steps.extend(moves.into_iter().map(|m| match m {
-                    Move::Along(Motion::Rotate(axis)) => JointStep::Turn(local(0, axis)),
-                    Move::Along(Motion::RotateSecond(axis)) => JointStep::Turn(local(1, axis)),
-                    Move::Along(Motion::Translate(axis)) => JointStep::Slide(local(0, axis)),
-                    Move::Screw(lead) => JointStep::Screw(local(0, Z), lead),
-                    Move::Ball => JointStep::Ball(0),
-                }));
+                (at, axes) = self.push_steps(places, body, number, reversed);
             }
         }
         for step in &mut self.steps[first_step..] {
@@ -241,9 +239,13 @@ impl Tree {
             }
             self.n += step.width();
         }
+        let flex = self.flex(body, parent);
+        if !places.shapes.is_empty() {
+            self.places.push(JointPlaces { station, seat });
+        }
         let carrier = match parent {
             NONE => Pose { p: Vec3::ZERO, r: Mat3::IDENTITY },
-            k => poses[self.nodes[k as usize].body],
+            k => places.held(self.nodes[k as usize].body, &seat),
         };
         let number = self.nodes.len() as u32;
         let blocks = self.nodes.iter().rev().find(|n| n.block != NONE).map_or(0, |n| n.block + 1);
@@ -257,6 +259,7 @@ impl Tree {
             axes: carrier.r.transpose() * axes,
             turn: axes.transpose() * pose.r,
             offset: pose.r.transpose_times(pose.p - at),
+            flex,
             steps: first_step..self.steps.len(),
             columns: first_column..self.n,
             block: if self.n > first_column { blocks } else { NONE },
@@ -264,14 +267,41 @@ impl Tree {
         });
     }
 
+    /// Appends the steps of a joint; where it stands on the carrying body, and its axes there.
+    fn push_steps(&mut self, places: &Places, body: &Body, joint: usize, reversed: bool) -> (Vec3, Mat3) {
+        let (space, entry) = (places.model.space, &places.model.joints[joint]);
+        let frames = [places.world(&entry.ends[0]), places.world(&entry.ends[1])];
+        let Pose { p, r: axes } = frames[reversed as usize];
+        let mut moves = match each!(body, b => b.orientation()) {
+            Orientation::None => Vec::new(),
+            _ => entry.joint.moves(space).unwrap_or_default(),
+        };
+        if reversed {
+            moves.reverse();
+        }
+        let local = |frame: usize, axis: usize| axes.transpose_times(frames[frame].r.column(axis));
+        self.steps.extend(moves.into_iter().map(|m| match m {
+            Move::Along(Motion::Rotate(axis)) => JointStep::Turn(local(0, axis)),
+            Move::Along(Motion::RotateSecond(axis)) => JointStep::Turn(local(1, axis)),
+            Move::Along(Motion::Translate(axis)) => JointStep::Slide(local(0, axis)),
+            Move::Screw(lead) => JointStep::Screw(local(0, Z), lead),
+            Move::Ball => JointStep::Ball(0),
+        }));
+        (p, axes)
+    }
+
     /// Appends the rotor of an armature on a coordinate of the tree, if it is one: it takes no coordinate of its own.
-    fn push_geared(&mut self, model: &Model, b: usize, armature: Option<&usize>) -> bool {
+    fn push_geared(&mut self, places: &Places, b: usize, armature: Option<&usize>) -> bool {
+        let model = places.model;
         let Some((&number, Some((column, reversed)))) = armature.map(|k| (k, self.geared(model, *k))) else {
             return false;
         };
         self.has_joint[number] = true;
         self.node_of_joint[number] = self.nodes.len() as u32;
         let steps = self.steps.len();
+        if !places.shapes.is_empty() {
+            self.places.push(JointPlaces { station: Attachment::CENTRE, seat: Attachment::CENTRE });
+        }
         self.nodes.push(TreeBody {
             body: b,
             parent: NONE,
@@ -282,6 +312,7 @@ impl Tree {
             axes: Mat3::IDENTITY,
             turn: Mat3::IDENTITY,
             offset: Vec3::ZERO,
+            flex: Flex::default(),
             steps: steps..steps,
             columns: column..column + 1,
             block: NONE,
@@ -325,11 +356,28 @@ impl Tree {
     }
 }
 
-/// A place at the start, seen from the world.
-fn world(end: &End, poses: &[Pose]) -> Pose {
-    match end.body {
-        None => Pose { p: end.on.point, r: end.on.axes },
-        Some(b) => Pose { p: poses[b].p + poses[b].r * end.on.point, r: poses[b].r * end.on.axes },
+/// Where everything is at the start.
+struct Places<'a> {
+    model: &'a Model,
+    poses: &'a [Pose],
+    shapes: &'a [Deformed],
+}
+
+impl Places<'_> {
+    /// A place, seen from the world.
+    fn world(&self, end: &End) -> Pose {
+        let Some(b) = end.body else { return Pose { p: end.on.point, r: end.on.axes } };
+        let Pose { p, r } = self.held(b, &end.on);
+        let rigid = self.model.bodies[b].body.in_tree().flexible().is_none();
+        Pose { p: if rigid { p + r * end.on.point } else { p }, r: r * end.on.axes }
+    }
+
+    /// The frame of a body, or the station of one that bends: the point, and the axes as the section has turned.
+    fn held(&self, b: usize, on: &Attachment) -> Pose {
+        let Pose { p, r } = self.poses[b];
+        let Some(body) = self.model.bodies[b].body.in_tree().flexible() else { return Pose { p, r } };
+        let station = body.seen(&self.shapes[b], on);
+        Pose { p: p + r * station.place(), r: r * station.turn() }
     }
 }
 

@@ -33,8 +33,8 @@ impl System {
 
     /// What the second derivative of plain equations has beside G v̇: (G v)_q v.
     ///
-    /// Of p₂ − p₁ that is the difference of the points' own; of d·d/2l it is (d·d̈ + ḋ·ḋ)/l; and of a·b, where axes turn with
-    /// their bodies, ä·b + 2 ȧ·ḃ + a·b̈ with ä = ω × (ω × a).
+    /// Of p₂ − p₁ that is the difference of the points' own; of d·d/2l it is (d·d̈ + ḋ·ḋ)/l; and of a·b and a·d, where axes turn with
+    /// their bodies, ä·b + 2 ȧ·ḃ + a·b̈ with ä = ω × (ω × a), and the same with d.
     pub(super) fn plain_bias(&self, c: &Constraint, at: &Point, w: &Realized) -> [f64; MAX_ROWS] {
         let (mut out, mut row) = ([0.0; MAX_ROWS], 0);
         let [near, far] = [&c.ends[0], &c.ends[1]];
@@ -57,6 +57,13 @@ impl System {
                     let (u, v) = (self.twist_of(near, at, w).1, self.twist_of(far, at, w).1);
                     let (da, db) = (u.cross(a), v.cross(b));
                     out[row] = u.cross(da).dot(b) + 2.0 * da.dot(db) + a.dot(v.cross(db));
+                }
+                Plain::Along(i, _) => {
+                    let (a, (p, u)) = (self.axis_of(near, i, w.bodies), self.twist_of(near, at, w));
+                    let d = self.point_of(far, w.bodies) - self.point_of(near, w.bodies);
+                    let bias = self.point_bias(far, at, w) - self.point_bias(near, at, w);
+                    let (da, rate) = (u.cross(a), self.twist_of(far, at, w).0 - p);
+                    out[row] = u.cross(da).dot(d) + 2.0 * da.dot(rate) + a.dot(bias);
                 }
             }
             row += 1;
@@ -94,7 +101,7 @@ impl System {
 
     /// Whether [`Self::plain_bias`] holds for a constraint: the directions of links turn in a way of their own.
     pub(super) fn is_plainly_biased(&self, plain: &[Option<Plain>; PLAIN], ends: &[SystemEnd]) -> bool {
-        let turns = plain.iter().flatten().any(|p| matches!(p, Plain::Perpendicular(..)));
+        let turns = plain.iter().flatten().any(|p| matches!(p, Plain::Perpendicular(..) | Plain::Along(..)));
         let link = |e: &SystemEnd| e.body != GROUND && each!(&self.bodies[e.body as usize], body => body.is_link());
         plain[0].is_some() && !(turns && ends.iter().any(link))
     }

@@ -11,7 +11,7 @@ use bellcrank_math::threads::team;
 use std::ops::Range;
 
 /// The most plain equations of one constraint.
-pub(super) const PLAIN: usize = 4;
+pub(super) const PLAIN: usize = 5;
 
 /// A block of G: a constraint on the coordinates of a body. The blocks follow each other in the workspace.
 #[derive(Clone, Copy, Debug)]
@@ -242,7 +242,7 @@ impl System {
                 let (bodies, jacobian) = ([near.body, far.body], [near.jacobian, far.jacobian]);
                 self.tables.bars.push(Bar { bodies, jacobian, row, length, points });
             }
-            ([Some(Plain::Coincide(3)), first, second, None], [near, far])
+            ([Some(Plain::Coincide(3)), first, second, None, ..], [near, far])
                 if all(PoseKind::Spatial)
                     && [first, second].iter().flatten().all(|p| matches!(p, Plain::Perpendicular(..))) =>
             {
@@ -376,6 +376,12 @@ impl System {
                     out.gap[first + row] = a.dot(b);
                     let turn = a.cross(b);
                     let forms = [Covector::new(Vec3::ZERO, turn), Covector::new(Vec3::ZERO, -turn)];
+                    self.set_row([near, far], row, forms, frames, out);
+                }
+                Plain::Along(i, x) => {
+                    let (a, d) = (self.axis_of(near, i, frames), q - p);
+                    out.gap[first + row] = a.dot(d) - x;
+                    let forms = [Covector::new(-a, a.cross(d)), Covector::new(a, Vec3::ZERO)];
                     self.set_row([near, far], row, forms, frames, out);
                 }
             }

@@ -418,8 +418,9 @@ impl<'a> MjcfReader<'a> {
             stiffness: with.number_or("stiffness", 0.0)?,
             rest: angle(with.number_or("springref", 0.0)?) - zero,
             armature: with.number_or("armature", 0.0)?,
+            settles: with.some::<2>("springdamper")?.filter(|s| kind.is_single() && s.iter().all(|x| *x > 0.0)),
         };
-        self.tell_springs(&with, &name)?;
+        self.tell_springs(&with, &name, kind)?;
         if kind == JointKind::Free && !free {
             for (what, x) in [("damping", along.damping), ("friction", along.friction), ("armature", along.armature)] {
                 if x != 0.0 {
@@ -453,10 +454,10 @@ impl<'a> MjcfReader<'a> {
     }
 
     /// What is left out of the springs and dampers of a joint.
-    fn tell_springs(&mut self, with: &With, name: &str) -> Result<(), Diagnostic> {
-        if with.some::<2>("springdamper")?.is_some_and(|s| s.iter().all(|x| *x > 0.0)) {
-            let why = "its stiffness and damping follow from what MuJoCo makes of all inertias: give numbers";
-            self.robot.told.leave("`springdamper`", why, name);
+    fn tell_springs(&mut self, with: &With, name: &str, kind: JointKind) -> Result<(), Diagnostic> {
+        let settles = with.some::<2>("springdamper")?.is_some_and(|s| s.iter().all(|x| *x > 0.0));
+        if settles && !kind.is_single() {
+            self.robot.told.leave("`springdamper`", "the joint has several coordinates", name);
         }
         for key in ["damping", "stiffness"] {
             if with.numbers(key)?.is_some_and(|x| x.iter().skip(1).any(|x| *x != 0.0)) {

@@ -360,8 +360,12 @@ impl Explicit {
     fn project(&mut self) -> Result<(), StepError> {
         let from = self.clock();
         if !self.noisy() {
-            let Form { dynamics, w, linear, .. } = &mut self.form;
-            let projected = linear.project(&**dynamics, &mut self.accepted, w);
+            let Form { dynamics, w, linear, point, .. } = &mut self.form;
+            // where the last stage is the end of the step
+            let projected = match point.q == self.accepted.q {
+                true => linear.project_there(&**dynamics, &mut self.accepted, w),
+                false => linear.project(&**dynamics, &mut self.accepted, w),
+            };
             projected.map_err(|e| singular(&self.form, self.state.t, e))?;
         }
         if let (Some(from), Some(seconds)) = (from, &mut self.seconds) {

@@ -1,8 +1,7 @@
 //! The process of an FMU at the other end of a socket.
 
-use super::{Folder, host, unpacked};
+use super::{Folder, GuestSetup, host, unpacked};
 use bellcrank_model::fmu::wire::{self, Reply, Request};
-use bellcrank_model::model::FmuEntry;
 use std::io::{self, ErrorKind, Read};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -36,7 +35,12 @@ impl Read for Until<'_> {
 
 impl Guest {
     /// Unpacks an FMU, starts its process and initializes it at a time with the values of its inputs; tells its outputs.
-    pub fn start(fmu: &FmuEntry, given: &[f64], times: [f64; 2], tolerance: f64) -> Result<(Guest, Vec<f64>), String> {
+    pub fn start(
+        fmu: &GuestSetup,
+        given: &[f64],
+        times: [f64; 2],
+        tolerance: f64,
+    ) -> Result<(Guest, Vec<f64>), String> {
         let (folder, start) = unpacked(fmu, given, times, tolerance)?;
         let failed = |e: io::Error| format!("cannot be given a process of its own: {e}");
         let (wire, theirs) = UnixStream::pair().map_err(failed)?;
@@ -56,7 +60,7 @@ impl Guest {
             )
         })?;
         let patience = Duration::try_from_secs_f64(fmu.patience).unwrap_or(Duration::MAX).min(LONGEST);
-        let outputs = fmu.outputs.iter().map(|(n, _)| fmu.description.variables[*n].name.clone()).collect();
+        let outputs = fmu.outputs.iter().map(|n| fmu.description.variables[*n].name.clone()).collect();
         let mut guest = Guest { child, wire, patience, outputs, _folder: folder };
         guest.wire.set_write_timeout(Some(patience)).map_err(failed)?;
         let values = guest.values(&Request::Start(Box::new(start)), "its start").map_err(|why| {
@@ -93,6 +97,17 @@ impl Guest {
     pub fn restore(&mut self, state: &[u8], given: &[f64]) -> Result<(), String> {
         let request = Request::Restore { state: state.to_vec(), given: given.to_vec() };
         self.values(&request, "its state").map(|_| ())
+    }
+
+    /// Keeps its state in its own memory, in the place of the one kept before.
+    pub fn keep(&mut self) -> Result<(), String> {
+        self.values(&Request::Keep, "its state").map(|_| ())
+    }
+
+    /// Crosses a window of time with its inputs held, from the state that it keeps if it is to go `back`; a window of no length
+    /// is a look.
+    pub fn cross(&mut self, t: f64, h: f64, given: &[f64], back: bool) -> Result<Vec<f64>, String> {
+        self.values(&Request::Window { t, h, given: given.to_vec(), back }, "a step")
     }
 
     fn values(&mut self, request: &Request, what: &str) -> Result<Vec<f64>, String> {

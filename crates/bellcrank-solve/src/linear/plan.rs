@@ -123,8 +123,7 @@ pub fn matrix_plan(needs: MatrixNeeds) -> MatrixPlan {
         lean,
         symmetric: lean && !formulation.splits(),
         decoupled: formulation.splits() && constrained,
-        // with rows of velocities kept matrices leave 1e-12 m/s of drift
-        kept: full && !lean && !asked && bodies < LARGE && formulation.index == 3,
+        kept: full && !lean && !asked && bodies < LARGE && formulation.index > 1 && formulation.additive.is_none(),
     }
 }
 
@@ -185,7 +184,7 @@ mod tests {
         ] {
             let plan = matrix_plan(other);
             assert!(!plan.lean && !plan.symmetric, "{plan:?}");
-            assert_eq!(plan.kept, other.bodies < LARGE && other.formulation.index == 3);
+            assert_eq!(plan.kept, other.bodies < LARGE);
             assert!(!matrix_plan(MatrixNeeds { asked: true, ..other }).kept);
         }
         let small_with_loops = MatrixNeeds { bodies: 2, linear: LinearPlan::LoopCg, ..large };

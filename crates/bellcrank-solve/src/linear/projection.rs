@@ -73,6 +73,20 @@ pub fn project(
     }
     dynamics.realize(at, w);
     with.factor(at, w)?;
+    project_with_factors(with, dynamics, at, w)
+}
+
+/// The same with the factors at hand, those of a point at most as far as the drift.
+pub fn project_with_factors(
+    with: &mut dyn Projector,
+    dynamics: &dyn Dynamics,
+    at: &mut Point,
+    w: &mut Workspace,
+) -> Result<(), LinearError> {
+    if dynamics.layout().m() == 0 {
+        return Ok(());
+    }
+    dynamics.realize(at, w);
     // a correction below this leaves less than rounding
     let small = 1e-8 * dynamics.length();
     for _ in 0..CORRECTIONS {

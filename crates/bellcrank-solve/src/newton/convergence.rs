@@ -4,7 +4,6 @@
 //! about ρ/(1 − ρ) ‖Δ_m‖, which has to be below a third of the tolerance.
 
 use super::refresh::{AGING, Economy, SERVES};
-use super::residual::Exactness;
 use bellcrank_math::linear::solver::LinearError;
 
 /// DASSL: an iteration that converges at a rate above this has failed.
@@ -77,7 +76,7 @@ pub(super) struct Limits {
     /// 30 × 30, factors kept for ten steps: an error of 1.5e-5 instead of 1.3e-6).
     pub(super) first_may_do: bool,
     /// Where a matrix serves several corrections: what they have to come to.
-    pub(super) exact: Option<Exactness>,
+    pub(super) exact: Option<f64>,
     /// Corrections of these sizes are round-off, and may stop shrinking.
     pub(super) round_off: f64,
     pub(super) stagnation: f64,
@@ -113,6 +112,8 @@ pub(super) struct Convergence {
     first: f64,
     cut_short: usize,
     before: f64,
+    /// What the last correction that seemed enough left of the rows of velocities.
+    open: f64,
     /// Whether the factors contract well enough to serve the whole solve.
     serves: bool,
 }
@@ -121,6 +122,7 @@ impl Convergence {
     /// A solve begins.
     pub(super) fn begin(&mut self, slope: f64, economy: Economy) {
         (self.first, self.cut_short, self.before, self.serves) = (0.0, 0, f64::INFINITY, true);
+        self.open = f64::INFINITY;
         if economy != Economy::Dassl || slope != self.last_slope {
             self.remaining = UNKNOWN;
         }
@@ -201,24 +203,32 @@ impl Convergence {
         Verdict::Continue
     }
 
+    /// Whether the rows of velocities that a correction left open by so much, in units of rounding, are closed, or as far as a matrix
+    /// made for it can close them. One of others is given up where it closes them no further.
+    pub(super) fn closes(&mut self, open: f64, formed: bool) -> bool {
+        let shrinks = open < SERVES * std::mem::replace(&mut self.open, open);
+        self.serves &= shrinks;
+        open <= 1.0 || formed && !shrinks
+    }
+
     /// Judges a correction with a matrix of an earlier one: it is the last if what it leaves, contraction times its size, is rounding.
     fn judge_exactly(
         &mut self,
         (size, contraction): (f64, f64),
         is_first: bool,
         iterations: usize,
-        (exact, fresh): (Exactness, bool),
+        (rounding, fresh): (f64, bool),
     ) -> Verdict {
         let converged = || Verdict::converged(Converged { iterations, rate: contraction.min(1.0), contraction });
         if is_first {
             self.first = size;
-            return if size <= exact.left { converged() } else { Verdict::Continue };
+            return if size <= rounding { converged() } else { Verdict::Continue };
         }
         // at most two more corrections, or a new matrix
-        self.serves = contraction.powi(3) * size <= exact.left;
+        self.serves = contraction.powi(3) * size <= rounding;
         match contraction {
-            c if c * size <= exact.left => converged(),
-            c if c > SLOWEST && size <= STAGNANT * exact.rounding => converged(),
+            c if c * size <= rounding => converged(),
+            c if c > SLOWEST && size <= STAGNANT * rounding => converged(),
             c if c > SLOWEST && !fresh => Verdict::Diverged,
             _ => Verdict::Continue,
         }

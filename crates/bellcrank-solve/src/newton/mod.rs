@@ -19,7 +19,7 @@ pub(crate) use convergence::amplified;
 pub use convergence::{Converged, IterationError};
 pub use iteration::{Iteration, NAMES};
 pub use refresh::Economy;
-pub use residual::{Exactness, MatrixLoan, Residual, SetParts};
+pub use residual::{MatrixLoan, Residual, SetParts};
 
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
@@ -82,7 +82,9 @@ impl Newton {
             }
             result => {
                 let iterations = result.map_or(0, |c| c.iterations);
-                self.linear.note(iterations);
+                // corrections with factors of others tell nothing of the solver
+                let slow = if self.economy == Economy::Exact { self.refresh.made() } else { iterations };
+                self.linear.note(slow);
                 self.refresh.note(iterations);
                 result
             }
@@ -128,6 +130,9 @@ impl Newton {
                 Verdict::Continue => {}
                 Verdict::Diverged => return Err(IterationError::Diverged),
                 Verdict::Converged { took, worn } => {
+                    if self.economy == Economy::Exact && !self.convergence.closes(of.open_rates(), formed) {
+                        continue;
+                    }
                     if worn {
                         self.refresh.forget();
                     }

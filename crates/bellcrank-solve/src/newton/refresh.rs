@@ -90,6 +90,11 @@ impl Refresh {
         self.age > 0
     }
 
+    /// How many factors were made in the present solve.
+    pub(super) fn made(&self) -> usize {
+        self.made
+    }
+
     /// Whether factors are worth keeping for the next solve: costly ones that contract well.
     pub(super) fn keeps(&self, q: &Quality) -> bool {
         let young = self.age + 1 < KEPT;

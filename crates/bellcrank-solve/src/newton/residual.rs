@@ -4,15 +4,6 @@ use super::Iteration;
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::Wants;
 
-/// What corrections with a matrix of others have to come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Exactness {
-    /// An error of this size may be left.
-    pub left: f64,
-    /// A correction of this size is rounding of the solution itself.
-    pub rounding: f64,
-}
-
 /// Equations r(x) = 0 that hold their present x themselves.
 pub trait Residual {
     /// r at the present x.
@@ -32,9 +23,14 @@ pub trait Residual {
     fn round_off(&self) -> f64 {
         0.0
     }
-    /// What may be left by corrections with a matrix of others, and the rounding of the solution itself.
-    fn exact(&self) -> Exactness {
-        Exactness::default()
+    /// An error of this size is rounding of the solution itself: corrections with a matrix of others may leave it.
+    fn exact(&self) -> f64 {
+        0.0
+    }
+    /// The largest residual of the rows that hold velocities alone at the present x, in units of rounding: what is left there does
+    /// not show in the size of a correction.
+    fn open_rates(&mut self) -> f64 {
+        0.0
     }
     /// Near singular matrices a correction up to this size is accepted once it stops shrinking: rounding keeps it from
     /// becoming smaller.

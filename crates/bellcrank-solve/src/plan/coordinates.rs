@@ -62,7 +62,6 @@ fn not_a_model(options: &Options) -> StartError {
 }
 
 fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Posed, StartError> {
-    refuse_flexible(system, options)?;
     let relative = Arc::new(system.relative(&start.point));
     if options.solver == Solver::Recursion && !relative.recursive() {
         let reason = "recursion alone is for open trees, and there are loops, or joints that a tree cannot have";
@@ -86,11 +85,6 @@ fn relative(system: &Arc<System>, start: Start, options: &Options) -> Result<Pos
     let assembly = Assembly { iterations, residual, velocity_residual, moved, gaps, ..inside };
     let start = Start { point, assembly, seconds: start.seconds };
     Ok(Posed { dynamics, start, cut, reasons, coordinates: Coordinates::Relative, stays_explicit })
-}
-
-fn refuse_flexible(system: &System, options: &Options) -> Result<(), StartError> {
-    let Some(body) = system.model.bodies.iter().find(|b| b.body.bends()) else { return Ok(()) };
-    Err(no_tree(options, format!("relative coordinates are for rigid bodies, and `{}` bends", body.name)))
 }
 
 /// Whether a matrix would be too large; an error where one is needed.

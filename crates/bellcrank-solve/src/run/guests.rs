@@ -128,7 +128,7 @@ impl Simulation {
             let mut given = OutputMonitor::new(&outputs, &*self.observer.dynamics);
             let values = self.measured(given.as_mut())?;
             let subject = Subject { words: format!("FMU `{}`", fmu.name), place: Some(Place::Fmu(k)) };
-            let started = Guest::start(fmu, &values, [t, until], self.options.rtol);
+            let started = Guest::start(&fmu.into(), &values, [t, until], self.options.rtol);
             let (guest, outputs) = started.map_err(|why| StepError::Fmu { t, culprit: subject.clone(), why })?;
             let sets: Vec<InputId> = fmu.outputs.iter().map(|(_, input)| InputId(*input)).collect();
             changes.extend(sets.iter().copied().zip(outputs));

@@ -1,9 +1,10 @@
-//! The run, and its tangents beside it.
+//! The run, and its tangents beside it; or notes of what it did, for a way back over it.
 
+use super::moves::{Crossing, Move, Notes, Smooth};
 use super::multi_step::MultiStep;
-use super::neighbours::{Pair, SIGNS, refused};
+use super::neighbours::{Pair, SIGNS, Side, refused};
 use super::one_step::OneStep;
-use super::tangent::Tangent;
+use super::tangent::{Tangent, reach};
 use super::{ASIDE, Asked, Row, Sensitivities, SensitivityError, Varied, unsolved};
 use crate::analyses::begin;
 use crate::choices::{MethodName, Options};
@@ -41,7 +42,7 @@ impl Route {
     }
 }
 
-/// A run with tangents. Its thirteen fields are what is asked, the run, its neighbours, and where it stands.
+/// A run with tangents. Its fourteen fields are what is asked, the run, its neighbours, and where it stands.
 pub(super) struct Along<'a> {
     asked: &'a Asked,
     options: Options,
@@ -61,11 +62,13 @@ pub(super) struct Along<'a> {
     stretch: usize,
     /// Samples so far.
     samples: usize,
+    /// In the place of tangents.
+    notes: Option<Notes>,
     found: Sensitivities,
 }
 
-/// A state with its tangents.
-type Base = (State, Vec<Tangent>);
+/// A state with its tangents, and how many moves led to it.
+type Base = (State, Vec<Tangent>, usize);
 
 /// Where a neighbour began to run itself: its events and its integrals so far.
 type Begun = (usize, Vec<[f64; 2]>);
@@ -123,12 +126,31 @@ impl<'a> Along<'a> {
             order: 1,
             stretch: 0,
             samples: 0,
+            notes: None,
             found,
         })
     }
 
-    /// To the end.
+    /// With what it runs.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// To the end, with tangents.
     pub fn run(mut self) -> Result<Sensitivities, SensitivityError> {
+        self.go()?;
+        Ok(self.found)
+    }
+
+    /// To the end without tangents: the run, its rows, and what it did. Given are the breakpoints that move with a parameter.
+    pub fn note(mut self, moving: Vec<Break>) -> Result<(Simulation, Sensitivities, Vec<Move>), SensitivityError> {
+        self.notes = Some(Notes::new(moving));
+        self.go()?;
+        let moves = self.notes.map(|notes| notes.moves).unwrap_or_default();
+        Ok((self.nominal, self.found, moves))
+    }
+
+    fn go(&mut self) -> Result<(), SensitivityError> {
         let mut route = OneStep::new(self.nominal.equations(), self.nominal.state());
         let start = self.nominal.state().clone();
         route.project(&start, &mut self.pairs, &mut self.tangents).map_err(|e| unsolved(start.t, e))?;
@@ -149,7 +171,7 @@ impl<'a> Along<'a> {
         }
         self.found.statistics = self.nominal.statistics();
         self.found.events = self.nominal.events().len();
-        Ok(self.found)
+        Ok(())
     }
 
     /// The next sample, or the end of the run.
@@ -176,7 +198,7 @@ impl<'a> Along<'a> {
         self.nominal.step_within(limit)?;
         let gap = self.nominal.last_gap().filter(|gap| earlier.gap != Some(*gap));
         let events = self.nominal.events().len() > earlier.events;
-        let Some((base, _)) = self.bases.back().cloned() else { return Ok(()) };
+        let Some(base) = self.bases.back().map(|base| base.0.clone()) else { return Ok(()) };
         if events || gap.is_some_and(|gap| self.breaks_move(&base, gap)) {
             return self.cross(&earlier);
         }
@@ -187,9 +209,15 @@ impl<'a> Along<'a> {
         self.follow(base, gap)?;
         self.note_base();
         if gap.is_some_and(|gap| gap.after >= self.nominal.t()) {
-            self.route = None;
+            self.begin_route();
         }
         self.arrive(limit)
+    }
+
+    /// What comes next knows nothing of the past.
+    fn begin_route(&mut self) {
+        self.route = None;
+        self.notes.iter_mut().for_each(Notes::begin_route);
     }
 
     /// The length of the run.
@@ -200,8 +228,9 @@ impl<'a> Along<'a> {
     /// Remembers where the tangents are known.
     fn note_base(&mut self) {
         let moment = self.nominal.t() - BEHIND * self.span();
-        self.bases.push_back((self.nominal.state().clone(), self.tangents.clone()));
-        while self.bases.get(1).is_some_and(|(state, _)| state.t <= moment) {
+        let moves = self.notes.as_ref().map_or(0, |notes| notes.moves.len());
+        self.bases.push_back((self.nominal.state().clone(), self.tangents.clone(), moves));
+        while self.bases.get(1).is_some_and(|(state, ..)| state.t <= moment) {
             self.bases.pop_front();
         }
     }
@@ -212,11 +241,12 @@ impl<'a> Along<'a> {
         let gap = self.nominal.last_gap().filter(|gap| earlier.gap != Some(*gap)).map(|gap| gap.before);
         let jump = events.chain(gap).fold(f64::INFINITY, f64::min);
         let before = jump - BEHIND * self.span();
-        while self.bases.len() > 1 && self.bases.back().is_some_and(|(state, _)| state.t > before) {
+        while self.bases.len() > 1 && self.bases.back().is_some_and(|(state, ..)| state.t > before) {
             self.bases.pop_back();
         }
-        let Some((state, tangents)) = self.bases.pop_back() else { return self.nominal.state().clone() };
+        let Some((state, tangents, moves)) = self.bases.pop_back() else { return self.nominal.state().clone() };
         self.tangents = tangents;
+        self.notes.iter_mut().for_each(|notes| notes.go_back(moves));
         let rows = &mut self.found.rows;
         rows.retain(|row| row.sampled || row.t <= state.t);
         rows.iter_mut().filter(|row| row.t > state.t).for_each(|row| row.stretch = ASIDE);
@@ -233,6 +263,9 @@ impl<'a> Along<'a> {
 
     /// Whether a breakpoint of the run stands elsewhere in one of the neighbours.
     fn breaks_move(&mut self, before: &State, gap: Break) -> bool {
+        if let Some(notes) = &self.notes {
+            return notes.moving.contains(&gap);
+        }
         let until = self.options.until;
         self.pairs.iter_mut().flat_map(|pair| &mut pair.sides).any(|side| {
             side.run.forget_breaks();
@@ -264,16 +297,30 @@ impl<'a> Along<'a> {
         let mut to = self.nominal.state().clone();
         match gap {
             // a step that begins at it
-            Some(gap) if gap.before <= before.t => (before.t, self.route) = (gap.after, None),
+            Some(gap) if gap.before <= before.t => {
+                before.t = gap.after;
+                self.begin_route();
+            }
             Some(gap) => to.t = gap.before,
             None => {}
         }
-        let before = &before;
         if to.t <= before.t {
             return Ok(());
         }
         let tableau = self.tableau();
         let equations = self.nominal.equations();
+        if let Some(notes) = &mut self.notes {
+            notes.step(Smooth {
+                from: before,
+                to,
+                order: self.order,
+                tableau,
+                fresh: true,
+                dynamics: equations.clone(),
+            });
+            return Ok(());
+        }
+        let before = &before;
         let fits = |route: &Route| {
             Arc::ptr_eq(route.dynamics(), equations) && matches!(route, Route::OneStep(_)) == tableau.is_some()
         };
@@ -298,7 +345,7 @@ impl<'a> Along<'a> {
         let (span, before) = (self.span(), &self.go_back(earlier));
         let mut begun = Vec::new();
         for (pair, tangent) in self.pairs.iter_mut().zip(&self.tangents) {
-            for (run, sign) in pair.far.iter_mut().zip(SIGNS) {
+            for (Side { run, .. }, sign) in pair.far.iter_mut().zip(SIGNS) {
                 let from = tangent.moved(&**run.equations(), sign * pair.reach, before);
                 run.restart(&from)?;
                 begun.push((run.events().len(), run.output_integrals()));
@@ -306,8 +353,8 @@ impl<'a> Along<'a> {
         }
         loop {
             let t = self.nominal.t();
-            for run in self.pairs.iter_mut().flat_map(|pair| &mut pair.far) {
-                run.advance_to(t)?;
+            for side in self.pairs.iter_mut().flat_map(|pair| &mut pair.far) {
+                side.run.advance_to(t)?;
             }
             let last = self.last_jump(before, earlier, &begun);
             let apart = self.apart(earlier, &begun, before.t, BEHIND * span);
@@ -325,6 +372,11 @@ impl<'a> Along<'a> {
             self.nominal.step_within(self.limit())?;
         }
         self.samples += (self.nominal.t() >= self.limit()) as usize;
+        if let Some(notes) = &mut self.notes {
+            let events = self.nominal.events()[earlier.events..].iter().map(|e| e.name.clone()).collect();
+            let to = self.nominal.state().clone();
+            notes.moves.push(Move::Cross(Crossing { from: before.clone(), to, events }));
+        }
         self.take_over(&begun)?;
         self.row_behind()
     }
@@ -335,7 +387,8 @@ impl<'a> Along<'a> {
             let events = run.events()[first..].iter().map(|e| e.t).fold(before.t, f64::max);
             run.last_gap().filter(|gap| gap.after > before.t).map_or(events, |gap| events.max(gap.after))
         };
-        let sides = self.pairs.iter().flat_map(|pair| &pair.far).zip(begun).map(|(run, (first, _))| of(run, *first));
+        let sides =
+            self.pairs.iter().flat_map(|pair| &pair.far).zip(begun).map(|(side, (first, _))| of(&side.run, *first));
         sides.fold(of(&self.nominal, earlier.events), f64::max)
     }
 
@@ -353,7 +406,7 @@ impl<'a> Along<'a> {
             };
             met && names(run, first) == mine && run.state().charts.modes == *modes
         };
-        let same = |k: usize, pair: &Pair| (0..2).all(|i| of_side(&pair.far[i], begun[2 * k + i].0));
+        let same = |k: usize, pair: &Pair| (0..2).all(|i| of_side(&pair.far[i].run, begun[2 * k + i].0));
         self.pairs.iter().enumerate().find(|(k, pair)| !same(*k, pair)).map(|(_, pair)| pair.name.clone())
     }
 
@@ -362,11 +415,13 @@ impl<'a> Along<'a> {
         let state = self.nominal.state();
         for (k, (pair, tangent)) in self.pairs.iter_mut().zip(&mut self.tangents).enumerate() {
             let dynamics = &**self.nominal.equations();
-            *tangent = Tangent::between(dynamics, pair.far[0].state(), pair.far[1].state(), 2.0 * pair.reach);
+            let ends = pair.far.each_ref().map(|side| side.run.state());
+            *tangent = Tangent::between(dynamics, ends[0], ends[1], 2.0 * pair.reach);
+            pair.far.iter_mut().for_each(Side::refresh);
             for (i, sign) in SIGNS.into_iter().enumerate() {
                 pair.sides[i].restart(&tangent.moved(dynamics, sign * pair.delta, state))?;
                 let weight = sign / (2.0 * pair.reach);
-                let (now, then) = (pair.far[i].output_integrals(), &begun[2 * k + i].1);
+                let (now, then) = (pair.far[i].run.output_integrals(), &begun[2 * k + i].1);
                 for (out, place) in self.found.through_events.iter_mut().zip(&self.places) {
                     let [sum, squares] = now.get(*place).copied().unwrap_or_default();
                     let [sum0, squares0] = then.get(*place).copied().unwrap_or_default();
@@ -376,7 +431,7 @@ impl<'a> Along<'a> {
                 }
             }
         }
-        self.route = None;
+        self.begin_route();
         self.note_base();
         Ok(())
     }
@@ -395,17 +450,23 @@ impl<'a> Along<'a> {
         let state = self.nominal.state().clone();
         let values = self.nominal.observe_at(&state)?.to_vec();
         let mut derivatives = vec![vec![0.0; self.pairs.len()]; values.len()];
+        let dynamics = self.nominal.equations().clone();
         for (k, (pair, tangent)) in self.pairs.iter_mut().zip(&self.tangents).enumerate() {
-            for (side, sign) in pair.sides.iter_mut().zip(SIGNS) {
-                let moved = tangent.moved(&*side.dynamics, sign * pair.delta, &state);
-                let found = side.run.observe_at(&moved)?;
-                for (d, u) in derivatives.iter_mut().zip(found) {
-                    d[k] += sign * u / (2.0 * pair.delta);
-                }
+            // u_y s, with a step of its own: that of the parameter may be far too small for it
+            let c = reach(&*dynamics, &state, tangent);
+            for sign in SIGNS.into_iter().filter(|_| c.is_finite()) {
+                let found = self.nominal.observe_at(&tangent.moved(&*dynamics, sign * c, &state))?;
+                derivatives.iter_mut().zip(found).for_each(|(d, u)| d[k] += sign * u / (2.0 * c));
+            }
+            // u_p
+            for (side, sign) in pair.far.iter_mut().zip(SIGNS) {
+                let found = side.run.observe_at(&state)?;
+                derivatives.iter_mut().zip(found).for_each(|(d, u)| d[k] += sign * u / (2.0 * pair.reach));
             }
         }
+        let number = self.notes.as_mut().map_or(0, Notes::row);
         let stretch = self.stretch;
-        self.found.rows.push(Row { t: state.t, values, derivatives, sampled, stretch });
+        self.found.rows.push(Row { t: state.t, values, derivatives, sampled, stretch, number });
         Ok(())
     }
 }

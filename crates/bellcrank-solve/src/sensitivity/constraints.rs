@@ -23,10 +23,11 @@ pub(super) fn project(
     let mut open = [vec![0.0; m], vec![0.0; m]];
     for (pair, tangent) in pairs.iter_mut().zip(tangents) {
         open.iter_mut().for_each(|rows| rows.fill(0.0));
-        for (side, sign) in pair.sides.iter_mut().zip(SIGNS) {
-            side.place(&tangent.moved(dynamics, sign * pair.delta, at));
+        let (sides, delta) = pair.beside(&at.v, (&tangent.q, &tangent.v, &tangent.z));
+        for (side, sign) in sides.iter_mut().zip(SIGNS) {
+            side.place(&tangent.moved(dynamics, sign * delta, at));
             let Side { dynamics, w, point, .. } = side;
-            let weight = -sign / (2.0 * pair.delta);
+            let weight = -sign / (2.0 * delta);
             add_position_residual(&**dynamics, weight, point, w, &mut open[0]);
             add_velocity_residual(&**dynamics, weight, point, w, &mut open[1]);
         }

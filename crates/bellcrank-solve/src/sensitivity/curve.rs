@@ -20,18 +20,18 @@ pub(super) fn window(interval: usize, rows: usize) -> std::ops::Range<usize> {
     first..first + size
 }
 
-/// The value at a time of the polynomial through some points.
-pub(super) fn value(times: &[f64], values: impl Fn(usize) -> f64, t: f64) -> f64 {
-    let term = |j: usize| {
+/// The weights of the values at some times in the value at another, of the polynomial through all.
+pub(super) fn bases(times: &[f64], t: f64) -> Vec<f64> {
+    let basis = |j: usize| {
         let factor = |m: usize| if m == j { 1.0 } else { (t - times[m]) / (times[j] - times[m]) };
-        values(j) * (0..times.len()).map(factor).product::<f64>()
+        (0..times.len()).map(factor).product::<f64>()
     };
-    (0..times.len()).map(term).sum()
+    (0..times.len()).map(basis).collect()
 }
 
-/// ∫ f dt between two times.
-pub(super) fn integral(from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 {
-    (to - from) * GAUSS.iter().map(|(x, weight)| weight * f(from + x * (to - from))).sum::<f64>()
+/// The times and weights of an integral between two times.
+pub(super) fn gauss(from: f64, to: f64) -> impl Iterator<Item = (f64, f64)> {
+    GAUSS.iter().map(move |(x, weight)| (from + x * (to - from), weight * (to - from)))
 }
 
 /// Where a smooth function is largest between two times: by golden sections.
@@ -59,10 +59,11 @@ mod tests {
         let rows = window(4, times.len());
         assert_eq!(rows, 2..8);
         let near = &times[rows.clone()];
-        let between = |t: f64| value(near, |k| p(near[k]), t);
+        let between = |t: f64| bases(near, t).iter().zip(near).map(|(basis, t)| basis * p(*t)).sum::<f64>();
         assert!((between(1.4) - p(1.4)).abs() < 1e-13);
         let whole = |t: f64| t - t * t + 0.075 * t.powi(4) - 0.05 / 6.0 * t.powi(6);
-        assert!((integral(1.2, 1.5, between) - (whole(1.5) - whole(1.2))).abs() < 1e-13);
+        let integral: f64 = gauss(1.2, 1.5).map(|(t, weight)| weight * between(t)).sum();
+        assert!((integral - (whole(1.5) - whole(1.2))).abs() < 1e-13);
         let top = largest(1.0, 2.6, |t| -(t - 1.7).powi(2));
         assert!((top - 1.7).abs() < 1e-7, "{top}");
     }

@@ -37,15 +37,18 @@
 //! # Ok(()) }
 //! ```
 
+mod adjoint;
 mod along;
 mod constraints;
 mod curve;
 mod measures;
+mod moves;
 mod multi_step;
 mod neighbours;
 mod one_step;
 mod tangent;
 
+pub use adjoint::{Gradients, gradients};
 pub use measures::{Measure, Measured};
 
 use crate::choices::Options;
@@ -126,6 +129,8 @@ pub struct Row {
     pub sampled: bool,
     /// Which smooth stretch of the run it is in.
     stretch: usize,
+    /// Which of the rows that were noted it is.
+    number: usize,
 }
 
 /// What a run with its sensitivities gave.
@@ -171,6 +176,16 @@ pub enum SensitivityError {
         /// What is the matter.
         why: String,
     },
+    /// Gradients are not computed through a run of this method.
+    Method {
+        /// Its name.
+        method: &'static str,
+    },
+    /// A run does not go through the same events from everywhere beside its states.
+    Events {
+        /// Which.
+        what: String,
+    },
     /// It was interrupted.
     Interrupted,
 }
@@ -187,6 +202,16 @@ impl fmt::Display for SensitivityError {
                     "there is no derivative by `{parameter}`: {why}\nhelp: change the value a little, or sweep over it"
                 )
             }
+            SensitivityError::Method { method } => write!(
+                f,
+                "adjoint gradients are those of one-step methods: `{method}` remembers several steps, with sizes and orders of their own\n\
+                 help: use method = \"dop853\", or \"gen-alpha\" for a stiff machine; the forward mode takes any method"
+            ),
+            SensitivityError::Events { what } => write!(
+                f,
+                "there are no gradients: from beside its states the run does not meet the same events ({what})\n\
+                 help: change a value a little so that nothing is just grazed, or sweep"
+            ),
             SensitivityError::Interrupted => write!(f, "interrupted"),
         }
     }
@@ -216,7 +241,12 @@ pub fn sensitivities(
     asked: &Asked,
     options: &Options,
 ) -> Result<Sensitivities, SensitivityError> {
-    for name in &asked.outputs {
+    check_outputs(system, &asked.outputs)?;
+    Along::new(system, varied, asked, options)?.run()
+}
+
+fn check_outputs(system: &System, outputs: &[String]) -> Result<(), SensitivityError> {
+    for name in outputs {
         let known = system.model.outputs.iter().find(|o| o.name == *name);
         let why = match known.map(|o| o.filter) {
             None => "the model has no such output",
@@ -225,7 +255,7 @@ pub fn sensitivities(
         };
         return Err(SensitivityError::Output { name: name.clone(), why: why.into() });
     }
-    Along::new(system, varied, asked, options)?.run()
+    Ok(())
 }
 
 /// The equations of a step could not be solved.

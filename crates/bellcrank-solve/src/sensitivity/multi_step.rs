@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The highest order of the law.
-const HIGHEST: usize = 5;
+pub(super) const HIGHEST: usize = 5;
 
 /// Tangents along accepted points. Its fields are the equations of a step, what solves them, and the past.
 pub(super) struct MultiStep {
@@ -62,7 +62,7 @@ impl MultiStep {
         MultiStep {
             matrix: BlockMatrix::new(step.pattern().clone()),
             linear,
-            sides: pairs.iter().map(|pair| [&pair.sides[0], &pair.sides[1]].map(|side| made(&side.dynamics))).collect(),
+            sides: pairs.iter().map(|pair| pair.far.each_ref().map(|side| made(&side.dynamics))).collect(),
             kkt: Kkt::new(dynamics.clone()),
             w: dynamics.workspace(),
             past: VecDeque::from([Past { state: from.clone(), q: from.q.clone(), tangents: tangents.to_vec() }]),
@@ -92,7 +92,7 @@ impl MultiStep {
         self.step.form_matrix(Iteration::Full, &mut self.matrix);
         self.linear.factor(&self.matrix)?;
         for (k, tangent) in tangents.iter_mut().enumerate() {
-            let mut x = self.imbalance(k, pairs[k].delta, &at, &law[1..]);
+            let mut x = self.imbalance(k, pairs[k].reach, &at, &law[1..]);
             self.linear.solve_with(&self.matrix, &mut x)?;
             let part = |unknown| &x[self.step.unknowns.range(unknown)];
             tangent.q.copy_from_slice(part(Unknown::Q));
@@ -134,15 +134,25 @@ impl MultiStep {
         if self.dynamics.flat() {
             return;
         }
-        let centre = State { q: vec![0.0; to.q.len()], ..to.clone() };
         for past in &mut self.past {
-            self.dynamics.differ(&centre, &past.state, &mut past.q);
+            past.q = moved_charts(&*self.dynamics, &past.state, to);
         }
     }
 }
 
+/// The coordinates of a state in the charts of another.
+pub(super) fn moved_charts(dynamics: &dyn Dynamics, state: &State, to: &State) -> Vec<f64> {
+    if dynamics.flat() {
+        return state.q.clone();
+    }
+    let centre = State { q: vec![0.0; to.q.len()], ..to.clone() };
+    let mut q = state.q.clone();
+    dynamics.differ(&centre, state, &mut q);
+    q
+}
+
 /// The weights of the values at some times in the slope at the first of them, of the polynomial through all.
-fn slopes(times: &[f64]) -> Vec<f64> {
+pub(super) fn slopes(times: &[f64]) -> Vec<f64> {
     let (t, rest) = (times[0], &times[1..]);
     let others = rest.iter().enumerate().map(|(j, tj)| {
         let factor = |(m, tm): (usize, &f64)| if m == j { 1.0 } else { (t - tm) / (tj - tm) };

@@ -8,6 +8,7 @@ use crate::engines::StepError;
 use crate::linear::kkt::Kkt;
 use crate::run::Simulation;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_model::dynamics::Scale;
 use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ const TIGHT: f64 = 1e-13;
 
 /// Of a move of the start, both halves must be the same but for this part of it.
 const LOPSIDED: f64 = 0.05;
+
+/// States may be moved along by this part of their sizes: δ² is then far below what is asked, and rounding over δ too.
+const MOVED: f64 = 1.0 / (1 << 14) as f64;
 
 /// The signs of the two sides.
 pub(super) const SIGNS: [f64; 2] = [-1.0, 1.0];
@@ -29,14 +33,17 @@ pub(super) struct Side {
     kkt: Kkt,
 }
 
-/// Both, and those that start and pass events for them.
+/// Both, and two further apart, which start and pass events, and take differences wherever states do not move along far: rounding counts
+/// less there.
 pub(super) struct Pair {
     pub name: String,
     pub delta: f64,
     pub sides: [Side; 2],
-    pub far: [Simulation; 2],
+    pub far: [Side; 2],
     /// Half of the distance between these.
     pub reach: f64,
+    /// A length of the model or one radian for each coordinate.
+    scales: Vec<f64>,
 }
 
 /// The rates of a tangent in the coordinates of a chart.
@@ -60,12 +67,17 @@ impl Side {
     /// Goes on from a state behind an event, on the equations that hold there.
     pub fn restart(&mut self, from: &State) -> Result<(), StepError> {
         self.run.restart(from)?;
+        self.refresh();
+        Ok(())
+    }
+
+    /// Takes the equations that hold where its run is.
+    pub fn refresh(&mut self) {
         if !Arc::ptr_eq(&self.dynamics, self.run.equations()) {
             self.dynamics = self.run.equations().clone();
             self.w = self.dynamics.workspace();
             self.kkt = Kkt::new(self.dynamics.clone());
         }
-        Ok(())
     }
 
     /// Stands at a state.
@@ -80,14 +92,7 @@ impl Pair {
     /// The neighbours at their starts, and how these differ.
     pub fn new(of: &Varied, options: &Options, nominal: &Simulation) -> Result<(Pair, Tangent), SensitivityError> {
         let options = Options { coordinates: nominal.plan().coordinates, ..options.clone() };
-        let tight = match options.step {
-            Some(_) => options,
-            None => options.with(|o| {
-                o.rtol = o.rtol.min(TIGHT);
-                // integrals through events are those of cubics over the steps
-                o.testing.max_step = o.sample.map(|distance| 0.5 * distance).or(o.testing.max_step);
-            }),
-        };
+        let tight = tight(&options);
         let made = |system: &Arc<System>| begin::simulation(system, tight.clone());
         let both = |[minus, plus]: &[Arc<System>; 2]| Ok::<_, SensitivityError>([made(minus)?, made(plus)?]);
         let (sides, far) = (both(&of.sides)?, both(&of.far)?);
@@ -100,8 +105,31 @@ impl Pair {
             return Err(refused(&of.name, why));
         }
         let start = Tangent::between(dynamics, far[0].state(), far[1].state(), 2.0 * reach);
-        let sides = sides.map(Side::new);
-        Ok((Pair { name: of.name.clone(), delta: of.delta, sides, far, reach }, start))
+        let (sides, far) = (sides.map(Side::new), far.map(Side::new));
+        let scales = dynamics.scales().iter().map(|scale| size(scale, dynamics.length())).collect();
+        Ok((Pair { name: of.name.clone(), delta: of.delta, sides, far, reach, scales }, start))
+    }
+
+    /// The models that differences are taken with where states are moved along a displacement, and half of their distance.
+    pub fn beside(&mut self, v: &[f64], (dq, dv, dz): (&[f64], &[f64], &[f64])) -> (&mut [Side; 2], f64) {
+        let q = dq.iter().zip(&self.scales).map(|(d, scale)| (d / scale).abs());
+        let v = dv.iter().zip(&self.scales).zip(v).map(|((d, scale), v)| (d / (scale + v.abs())).abs());
+        let most = q.chain(v).chain(dz.iter().map(|d| d.abs())).fold(0.0, f64::max);
+        match most * self.reach <= MOVED {
+            true => (&mut self.far, self.reach),
+            false => (&mut self.sides, self.delta),
+        }
+    }
+
+    /// Shows a point to both sides, with their weights in a central difference.
+    pub fn across(&mut self, at: &Point, mut f: impl FnMut(f64, &dyn Dynamics, &Point, &mut Workspace)) {
+        for (side, sign) in self.far.iter_mut().zip(SIGNS) {
+            let Side { dynamics, w, point, .. } = side;
+            point.clone_from(at);
+            w.invalidate();
+            dynamics.realize(point, w);
+            f(sign / (2.0 * self.reach), &**dynamics, point, w);
+        }
     }
 
     /// Central differences at a point with its v̇ and λ, both sides moved along a tangent in the coordinates of its chart; with
@@ -115,8 +143,9 @@ impl Pair {
     ) -> Result<(), LinearError> {
         let Imbalance { load, rows, qdot, zdot } = out;
         [&mut *load, &mut *rows, &mut *qdot, &mut *zdot].into_iter().for_each(|x| x.fill(0.0));
-        for (side, sign) in self.sides.iter_mut().zip(SIGNS) {
-            let (c, weight) = (sign * self.delta, sign / (2.0 * self.delta));
+        let (sides, delta) = self.beside(&at.v, (dq, dv, dz));
+        for (side, sign) in sides.iter_mut().zip(SIGNS) {
+            let (c, weight) = (sign * delta, sign / (2.0 * delta));
             let Side { dynamics, w, point, kkt, .. } = side;
             point.clone_from(at);
             add(c, dq, &mut point.q);
@@ -138,6 +167,26 @@ impl Pair {
             add(weight, &point.qdot, qdot);
         }
         Ok(())
+    }
+}
+
+/// The options of runs that are compared with each other through events.
+pub(super) fn tight(options: &Options) -> Options {
+    match options.step {
+        Some(_) => options.clone(),
+        None => options.clone().with(|o| {
+            o.rtol = o.rtol.min(TIGHT);
+            // integrals through events are those of cubics over the steps
+            o.testing.max_step = o.sample.map(|distance| 0.5 * distance).or(o.testing.max_step);
+        }),
+    }
+}
+
+/// What counts as a whole displacement.
+pub(super) fn size(scale: &Scale, length: f64) -> f64 {
+    match scale {
+        Scale::Length => length,
+        Scale::Angle | Scale::Magnitude => 1.0,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Step;
 use crate::constraints::{add_position_residual, add_velocity_residual};
+use crate::formulation::Row;
 use crate::linear::kkt::Kkt;
 use crate::linear::partition::Partition;
 use crate::newton::Iteration;
@@ -18,7 +19,8 @@ pub(super) struct Elimination {
     pub(super) factored: bool,
     /// The trial point, while the step's own stands on the manifold.
     pub(super) aside: Point,
-    load: Vec<f64>,
+    /// What λ, and μ, were to balance at last: f − M v̇, and v − T q̇.
+    loads: [Vec<f64>; 2],
     rest: Vec<f64>,
     change: Vec<f64>,
 }
@@ -42,6 +44,12 @@ const REPETITIONS: usize = 4;
 /// They are balanced when they change by less than this fraction of themselves.
 const BALANCED: f64 = 1e-6;
 
+/// The rows that λ, and μ, balance.
+const BALANCED_ROWS: [[(f64, Piece); 3]; 2] = [
+    [(1.0, Piece::MassAccel), (-1.0, Piece::Force), (1.0, Piece::GtLambda)],
+    [(1.0, Piece::Rate), (-1.0, Piece::Speed), (1.0, Piece::GtMu)],
+];
+
 impl Elimination {
     /// Tells a tape what one step leaves to the next.
     pub(super) fn keep(&mut self, tape: &mut Tape) {
@@ -60,7 +68,7 @@ impl Step {
             on_manifold,
             factored: false,
             aside: self.point.clone(),
-            load: vec![0.0; layout.n()],
+            loads: [vec![0.0; layout.n()], vec![0.0; layout.n()]],
             rest: vec![0.0; layout.n()],
             change: vec![0.0; layout.m()],
         });
@@ -81,23 +89,24 @@ impl Step {
     }
 
     /// Changes λ and μ so that they balance M v̇ − f and T q̇ − v as well as the system can:
-    /// at once with factors of this point, by repetition with older ones.
-    fn balance(&mut self, e: &mut Elimination) -> Result<(), LinearError> {
+    /// at once with factors of this point, by repetition with older ones. Tells how many of both it has changed.
+    fn balance(&mut self, e: &mut Elimination, fresh: bool) -> Result<usize, LinearError> {
         let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
         let layout = dynamics.layout();
         let stabilized = self.formulation.rows.iter().any(|r| r.terms.iter().any(|t| t.1 == Piece::GtMu));
         // a nonholonomic row has no μ, and the system has none without it
         let both = stabilized && layout.m() == layout.m_rates();
-        for of in [Unknown::Lambda, Unknown::Mu].into_iter().take(1 + both as usize) {
+        let balanced = 1 + both as usize;
+        for (of, load) in [Unknown::Lambda, Unknown::Mu].into_iter().zip(&mut e.loads).take(balanced) {
             let (given, taken, reaction) = match of {
                 Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),
                 _ => (Piece::Speed, Piece::Rate, Piece::GtMu),
             };
-            e.load.fill(0.0);
-            dynamics.add(1.0, given, point, w, &mut e.load);
-            dynamics.add(-1.0, taken, point, w, &mut e.load);
-            for _ in 0..if e.on_manifold { REPETITIONS } else { 1 } {
-                e.rest.copy_from_slice(&e.load);
+            load.fill(0.0);
+            dynamics.add(1.0, given, point, w, load);
+            dynamics.add(-1.0, taken, point, w, load);
+            for _ in 0..if e.on_manifold && !fresh { REPETITIONS } else { 1 } {
+                e.rest.copy_from_slice(load);
                 dynamics.add(-1.0, reaction, point, w, &mut e.rest);
                 e.kkt.multipliers(&e.rest, &mut e.change)?;
                 let multipliers = if of == Unknown::Lambda { &mut point.lambda } else { &mut point.mu };
@@ -108,20 +117,31 @@ impl Step {
                 }
             }
         }
-        Ok(())
+        Ok(balanced)
     }
 
     /// Eliminates λ and μ before a residual is formed; leaves them as they are where that fails. A partition
-    /// does it exactly; on the manifold the factors of the last matrix do it by repetition.
-    pub(super) fn eliminate(&mut self) {
-        let Some(mut e) = self.elimination.take() else { return };
-        if !(e.on_manifold && e.factored) {
-            e.factored = e.kkt.factor(&self.point, &mut self.w).is_ok();
+    /// does it exactly; on the manifold the factors of the last matrix do it by repetition. Tells how many of both it has
+    /// eliminated.
+    pub(super) fn eliminate(&mut self) -> usize {
+        let Some(mut e) = self.elimination.take() else { return 0 };
+        let fresh = !(e.on_manifold && e.factored);
+        if fresh {
+            e.factored = e.kkt.prepare(&self.point, &mut self.w).is_ok();
         }
-        if e.factored {
-            let _ = self.balance(&mut e);
-        }
+        let balanced = if e.factored { self.balance(&mut e, fresh).unwrap_or(0) } else { 0 };
         self.elimination = Some(e);
+        balanced
+    }
+
+    /// Sets a row that the elimination of multipliers has computed but for its reactions; false if it is none of these.
+    pub(super) fn set_balanced(&mut self, row: &Row, eliminated: usize, out: &mut [f64]) -> bool {
+        let which = BALANCED_ROWS.iter().take(eliminated).position(|terms| row.terms == terms[..]);
+        let (Some(which), Some(e)) = (which, &self.elimination) else { return false };
+        out.iter_mut().zip(&e.loads[which]).for_each(|(o, load)| *o = -load);
+        let (c, reaction) = BALANCED_ROWS[which][2];
+        self.dynamics.add(c, reaction, &self.point, &mut self.w, out);
+        true
     }
 
     /// Moves the trial point onto the manifold, where the iteration forms its matrices there, and keeps it aside; else false.
@@ -154,9 +174,9 @@ impl Step {
             }
         }
         e.factored = false;
-        e.kkt.factor(&self.point, &mut self.w)?;
+        e.kkt.prepare(&self.point, &mut self.w)?;
         e.factored = true;
-        self.balance(e)
+        self.balance(e, true).map(|_| ())
     }
 
     /// Puts q and v onto the constraints to rounding, with the least change and the factors of the last
@@ -184,7 +204,7 @@ impl Step {
             dynamics.realize(point, w);
             if repetition == CLOSINGS {
                 // the factors are too old
-                e.kkt.factor(point, w)?;
+                e.kkt.prepare(point, w)?;
             }
             let mut open = 0.0;
             let delta = e.kkt.project(|rows| {

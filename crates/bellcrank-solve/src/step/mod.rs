@@ -9,7 +9,7 @@ pub use crate::unknowns::Unknowns;
 
 use crate::formulation::{Formulation, MOST_TERMS};
 use crate::linear::plan::MatrixPlan;
-use crate::newton::{Exactness, Iteration, MatrixLoan, Residual, Wants};
+use crate::newton::{Iteration, MatrixLoan, Residual, Wants};
 use crate::stencil::Stencil;
 use crate::weights::{Weights, root_mean_square, root_mean_square_with_rates};
 use additive::{Additive, Correction, ExtraBlocks, NoCorrection, Site};
@@ -29,6 +29,8 @@ pub struct StepLimits {
     pub round_off: f64,
     /// Errors of this size are rounding of the coordinates themselves.
     pub exact: f64,
+    /// Rounding of the constraints' rates where the largest velocity is one tolerance; zero where it does not matter.
+    pub rates: f64,
     /// The largest correction applied at once: a step that turns a body over would find another solution.
     pub reach: f64,
     /// Corrections of this size may stop shrinking.
@@ -39,15 +41,12 @@ pub struct StepLimits {
 
 impl Default for StepLimits {
     fn default() -> StepLimits {
-        StepLimits { round_off: 0.0, exact: 0.0, reach: f64::INFINITY, stagnation: 0.0, rounding: 0.0 }
+        StepLimits { round_off: 0.0, exact: 0.0, rates: 0.0, reach: f64::INFINITY, stagnation: 0.0, rounding: 0.0 }
     }
 }
 
-/// The fraction of the rounding of positions that corrections may leave where velocities obey the constraints too: they count as
-/// h v (heavy top, h = 5e-4: a velocity residual of 2e-12 m/s without it).
-const OF_VELOCITIES: f64 = 0.01;
-
-/// The equations of one implicit step.
+/// The equations of one implicit step. Its fields are the equations and their matrix, the present point and law, what decides about
+/// convergence, and room for both.
 pub struct Step {
     dynamics: Arc<dyn Dynamics>,
     formulation: Formulation,
@@ -69,6 +68,8 @@ pub struct Step {
     /// What the formulation adds to its table.
     correction: Box<dyn Correction>,
     w: Workspace,
+    /// Room for the rates of the constraints, where they are rows of the formulation.
+    open_rates: Vec<f64>,
 }
 
 /// The [`Site`] of a step, which leaves its other fields free.
@@ -111,6 +112,7 @@ impl Step {
         };
         Step {
             w: dynamics.workspace(),
+            open_rates: vec![0.0; unknowns.range(Unknown::Mu).len()],
             formulation,
             unknowns,
             matrix,
@@ -278,9 +280,13 @@ impl Step {
 impl Residual for Step {
     fn residual(&mut self, r: &mut [f64]) {
         self.dynamics.realize(&self.point, &mut self.w);
-        self.eliminate();
+        let eliminated = self.eliminate();
         self.correction.enter(site!(self));
-        for row in self.formulation.rows.iter().filter(|row| !(self.condensed && row.pairs == Unknown::V)) {
+        let (condensed, rows) = (self.condensed, std::mem::take(&mut self.formulation.rows));
+        for row in rows.iter().filter(|row| !(condensed && row.pairs == Unknown::V)) {
+            if self.set_balanced(row, eliminated, &mut r[self.unknowns.range(row.pairs)]) {
+                continue;
+            }
             let mut terms = [(0.0, Piece::Rate); MOST_TERMS];
             for (term, &(c, piece)) in terms.iter_mut().zip(&row.terms) {
                 *term = (self.correction.factor(&self.stencil, c, piece), piece);
@@ -288,6 +294,7 @@ impl Residual for Step {
             let out = &mut r[self.unknowns.range(row.pairs)];
             self.dynamics.set(&terms[..row.terms.len()], &self.point, &mut self.w, out);
         }
+        self.formulation.rows = rows;
         self.correction.add_residual(site!(self), &mut r[self.unknowns.range(Unknown::V)]);
     }
 
@@ -359,10 +366,20 @@ impl Residual for Step {
         self.limits.round_off
     }
 
-    fn exact(&self) -> Exactness {
-        let rounding = self.limits.exact;
-        let share = if self.unknowns.range(Unknown::Mu).is_empty() { 1.0 } else { OF_VELOCITIES };
-        Exactness { left: share * rounding, rounding }
+    fn exact(&self) -> f64 {
+        self.limits.exact
+    }
+
+    fn open_rates(&mut self) -> f64 {
+        if self.limits.rates == 0.0 || self.open_rates.is_empty() {
+            return 0.0;
+        }
+        let (dynamics, point, w) = (&*self.dynamics, &self.point, &mut self.w);
+        dynamics.realize(point, w);
+        self.open_rates.fill(0.0);
+        dynamics.add(1.0, Piece::Velocity, point, w, &mut self.open_rates);
+        let weighed = point.v.iter().zip(&self.weights.v).fold(0.0f64, |m, (v, w)| m.max((v * w).abs()));
+        team::largest(&self.open_rates) / (self.limits.rates * weighed).max(f64::MIN_POSITIVE)
     }
 
     fn stagnation(&self) -> f64 {

@@ -67,6 +67,8 @@ pub const ALL: &[Machine] = &[
         &["body.ruler.beam.density", "body.ruler.beam.section.height"],
         0.5,
     ),
+    machine("flexible-rod.toml", &["tip.y"], &["body.ruler.beam.section.height"], 0.5)
+        .solved(&["coordinates=relative"]),
     // redundant
     machine("bennett.toml", &["far.x", "far.z"], &["body.bar2.rod.mass", "start.j0.rate"], 1.5),
     machine("windows.toml", &["corner.x"], &["model.gravity.1", "body.h2.rod.mass"], 1.0),

@@ -9,7 +9,7 @@ use bellcrank_solve::choices::{Options, Said};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::Status;
 use bellcrank_solve::{Simulation, begin};
-use bellcrank_study::sensitivity::{Answer, Question, QuestionError, answer};
+use bellcrank_study::sensitivity::{Answer, Mode, Question, QuestionError, answer};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,9 +72,32 @@ impl Machine {
     }
 
     pub fn answer(&self) -> Result<Answer, QuestionError> {
-        let texts = |list: &[&str]| list.iter().map(|s| s.to_string()).collect();
-        let question = Question { of: texts(self.of), to: texts(self.to), over_time: false, words: ["--of ", "--to "] };
+        self.answer_by(Mode::Forward, self.to)
+    }
+
+    /// Derivatives by some parameters, carried one way or the other.
+    pub fn answer_by(&self, mode: Mode, to: &[impl AsRef<str>]) -> Result<Answer, QuestionError> {
+        let of = self.of.iter().map(|s| s.to_string()).collect();
+        let to = to.iter().map(|s| s.as_ref().to_string()).collect();
+        let question = Question { of, to, over_time: false, mode, words: ["--of ", "--to "] };
         answer(&self.template()?, &self.set(), &question, &self.said(), &Arc::default())
+    }
+
+    /// The largest difference between both ways, relative to the largest derivative by its parameter or of its output; with its place.
+    pub fn both_ways(&self) -> (f64, String) {
+        let [forward, adjoint] = [Mode::Forward, Mode::Adjoint]
+            .map(|mode| self.answer_by(mode, self.to).unwrap_or_else(|e| panic!("{}: {e}", self.model)));
+        let mut worst = (0.0, String::new());
+        for (c, (a, b)) in forward.measured.iter().zip(&adjoint.measured).enumerate() {
+            for (k, (x, y)) in a.derivatives.iter().zip(&b.derivatives).enumerate() {
+                let error = (x - y).abs() / x.abs().max(1e-12);
+                if error.is_nan() || error > worst.0 {
+                    let names = (&forward.columns[c].text, &forward.parameters[k].name);
+                    worst = (error, format!("d {}/d {} = {x} forward, {y} backward", names.0, names.1));
+                }
+            }
+        }
+        worst
     }
 
     /// The measures of a run with a value of a parameter, to the last digits that runs have.
@@ -101,8 +124,8 @@ impl Machine {
     }
 
     /// The largest difference to differences of tight runs, relative to the derivative, with its place.
-    pub fn compare(&self) -> (f64, String) {
-        let found = self.answer().unwrap_or_else(|e| panic!("{}: {e}", self.model));
+    pub fn compare(&self, mode: Mode) -> (f64, String) {
+        let found = self.answer_by(mode, self.to).unwrap_or_else(|e| panic!("{}: {e}", self.model));
         let mut worst = (0.0, String::new());
         for (k, p) in found.parameters.iter().enumerate() {
             let size = if p.value == 0.0 { 1.0 } else { p.value.abs() };

@@ -24,6 +24,10 @@ pub struct MakeFmu {
     /// Channels that become outputs, such as pin.angle or 'crank.*'; may be repeated (default: all channels).
     #[arg(long = "output", value_name = "CHANNEL")]
     outputs: Vec<String>,
+    /// Probes that become ports, at which other machines are joined: loads are inputs, motions outputs; with `*`, may be
+    /// repeated. In FMI 3.0 they are terminals.
+    #[arg(long = "port", value_name = "PROBE")]
+    ports: Vec<String>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
     #[arg(long = "set", value_name = "K=V")]
     set: Vec<String>,
@@ -56,7 +60,7 @@ pub fn make(args: MakeFmu) -> Result<(), Failure> {
     let stem = Path::new(&args.model).file_stem().unwrap_or_default();
     let out = args.out.unwrap_or_else(|| Path::new(stem).with_extension("fmu"));
     let text = read.document.sources.0.first().map(|source| source.text.clone()).unwrap_or_default();
-    let made = fmu::write(&out, &args.model, &text, &args.set, (version, kinds), &args.outputs);
+    let made = fmu::write(&out, (&args.model, &text), &args.set, (version, kinds), &args.outputs, &args.ports);
     let made = made.map_err(|e| match e {
         ExportError::Start(e) => match *e {
             StartError::Option(e) => Failure::BadInput(refused(&read, &[], e).to_string()),
@@ -72,6 +76,9 @@ pub fn make(args: MakeFmu) -> Result<(), Failure> {
         plural(interface.inputs.len(), "input", "inputs"),
         plural(interface.outputs.len(), "output", "outputs"),
     ];
+    if !made.ports.is_empty() {
+        parts.push(plural(made.ports.len(), "port", "ports"));
+    }
     if kinds.model_exchange {
         parts.push(plural(interface.states, "state", "states"));
         parts.push(plural(interface.indicators, "event indicator", "event indicators"));

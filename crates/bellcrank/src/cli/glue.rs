@@ -133,10 +133,11 @@ fn plan(args: &Glue, assembly: &Assembly) -> Result<GluedRunPlan, Failure> {
     if !(until > 0.0 && window > 0.0 && window.is_finite() && rtol.is_none_or(|r| r > 0.0)) {
         return Err(Failure::BadInput("--until, --window and --rtol must be positive".into()));
     }
-    let own = assembly.parts.iter().any(|p| p.method.as_deref().is_some_and(|m| m != "gen-alpha"));
+    let needs = |coupling| assembly.parts.iter().any(|p| p.needs() == Some(coupling));
     let coupling = match &args.coupling {
         Some(word) => coupling(word)?,
-        None if own => Coupling::Windows,
+        None if needs(Coupling::Explicit) => Coupling::Explicit,
+        None if needs(Coupling::Windows) => Coupling::Windows,
         None => Coupling::Stabilized,
     };
     let sample = setting("sample").unwrap_or(until / 200.0);
@@ -368,6 +369,12 @@ fn tell_summary(summary: &GluedSummary) {
         "        allowed: {position:.0e} lengths, {velocity:.0e} lengths per window, {acceleration:.0e} of the largest, \
          {dynamics:.0e} lengths"
     ));
+    if let Some(lag) = c.lag {
+        tell(&format!(
+            "coupled in one pass: loads from the start of each window have displaced ports by about {lag:.1e} (m, rad); half the \
+             window, half the error"
+        ));
+    }
     parts_table(summary).iter().for_each(|line| tell(line));
 }
 

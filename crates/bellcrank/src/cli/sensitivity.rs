@@ -7,7 +7,7 @@ use bellcrank_model::read::Template;
 use bellcrank_results::csv::quoted;
 use bellcrank_solve::machine::StartError;
 use bellcrank_solve::sensitivity::SensitivityError;
-use bellcrank_study::sensitivity::{Answer, Question, QuestionError, answer};
+use bellcrank_study::sensitivity::{Answer, Mode, Question, QuestionError, answer};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -26,6 +26,10 @@ pub struct Sensitivity {
     /// Parameters, or paths of other values such as body.crank.mass, separated by commas.
     #[arg(long, value_name = "PARAMETERS", value_delimiter = ',', required = true)]
     to: Vec<String>,
+    /// Carries derivatives back over the run instead of along with it, once for each output: for many parameters, with the one-step
+    /// methods (dop853, dopri5, gen-alpha and their kin).
+    #[arg(long, conflicts_with = "out")]
+    adjoint: bool,
     #[command(flatten)]
     solve: Flags<All>,
     /// Overrides a value of the file, such as --set parameter.k=200; may be repeated.
@@ -46,8 +50,13 @@ pub fn run(args: Sensitivity) -> Result<(), Failure> {
     // options are refused with their places
     let read = template.read(&args.set).map_err(|e| bad(&e))?;
     output::options(&read, &args.solve.0)?;
-    let question =
-        Question { of: args.of.clone(), to: args.to.clone(), over_time: args.out.is_some(), words: ["--of ", "--to "] };
+    let question = Question {
+        of: args.of.clone(),
+        to: args.to.clone(),
+        over_time: args.out.is_some(),
+        mode: if args.adjoint { Mode::Adjoint } else { Mode::Forward },
+        words: ["--of ", "--to "],
+    };
     let interrupt = Arc::new(AtomicBool::new(false));
     signals::set(&interrupt, 130);
     let found = answer(&template, &args.set, &question, &args.solve.0, &interrupt).map_err(|e| match e {
@@ -80,15 +89,15 @@ fn failed(model: &str, error: SensitivityError) -> Failure {
 
 /// A table of derivatives: a line for each output, a column for each parameter.
 fn to_people(model: &str, found: &Answer) -> Result<(), Failure> {
-    let (curves, parameters) = (&found.curves, &found.parameters);
-    let steps = output::plural(curves.statistics.steps, "step", "steps");
-    let events = match curves.events {
+    let parameters = &found.parameters;
+    let steps = output::plural(found.steps, "step", "steps");
+    let events = match found.events {
         0 => String::new(),
         n => format!(", {}", output::plural(n, "event", "events")),
     };
     let rtol = found.options.rtol;
     let how = if found.options.step.is_some() { "fixed steps".into() } else { format!("rtol {rtol:e}") };
-    tell(&format!("{model}: {} to t = {} s, {how}, {steps}{events}", curves.method, found.options.until));
+    tell(&format!("{model}: {} to t = {} s, {how}, {steps}{events}", found.method, found.options.until));
     let name = |k: usize| format!("d/d {}", parameters[k].name);
     let width = found.columns.iter().map(|c| c.text.chars().count()).max().unwrap_or(0).max(5);
     let mut out = format!("{:width$}  {:>16}", "of", "value");
@@ -121,11 +130,11 @@ fn object(model: &str, found: &Answer) -> Value {
     json!({
         "analysis": "sensitivity",
         "model": model,
-        "method": found.curves.method,
+        "method": found.method,
         "until": found.options.until,
         "rtol": found.options.rtol,
-        "steps": found.curves.statistics.steps,
-        "events": found.curves.events,
+        "steps": found.steps,
+        "events": found.events,
         "parameters": parameters.collect::<Vec<_>>(),
         "of": columns.collect::<Vec<_>>(),
     })
@@ -146,7 +155,7 @@ fn csv(found: &Answer) -> String {
         header.extend(found.parameters.iter().map(|p| quoted(format!("d {name}/d {}", p.name))));
     }
     let mut out = header.join(",") + "\n";
-    for row in found.curves.rows.iter().filter(|row| row.sampled) {
+    for row in found.curves.iter().flat_map(|curves| &curves.rows).filter(|row| row.sampled) {
         out += &format!("{:?}", row.t);
         for place in &shown {
             out += &format!(",{:?}", row.values[*place]);

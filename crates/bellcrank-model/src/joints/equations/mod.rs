@@ -30,6 +30,8 @@ pub enum Plain {
     Distance(f64),
     /// a₁ · b₂ = 0, of two axes.
     Perpendicular(usize, usize),
+    /// a₁ · (p₂ − p₁) − x = 0, of an axis and a constant.
+    Along(usize, f64),
 }
 
 impl Plain {

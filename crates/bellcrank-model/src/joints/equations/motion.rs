@@ -1,6 +1,6 @@
 //! Motions between frames, their gradients and curvatures, and the equations that hold, drive or couple them.
 
-use super::Equation;
+use super::{Equation, Plain};
 use crate::file::Expression;
 use crate::frames::{ANG, Covector, Frames, LIN, Row, Stiffness, nearest_turn};
 use crate::joints::{Motion, Placement, X, Y, Z};
@@ -41,6 +41,12 @@ pub fn hold(motion: Motion) -> Box<dyn Equation> {
 }
 
 impl Equation for Follow {
+    fn plain(&self) -> Option<Plain> {
+        match self.motion {
+            Motion::Translate(axis) if !self.by_rate => Some(Plain::Along(axis, self.course.as_constant()?)),
+            _ => None,
+        }
+    }
     fn rows(&self) -> usize {
         1
     }

@@ -3,7 +3,7 @@
 use crate::linear::forms::AccelerationForm;
 use crate::linear::kkt::Kkt;
 use crate::linear::loop_cg::LoopCg;
-use crate::linear::projection::project;
+use crate::linear::projection::{project, project_with_factors};
 use crate::linear::shared::SharedKkt;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::tape::Tape;
@@ -65,6 +65,19 @@ impl AccelerationSolver {
             AccelerationSolver::Whole { kkt, factored } => counted(kkt, factored, |kkt| project(kkt, dynamics, p, w)),
             AccelerationSolver::Loops(loops) => project(&mut **loops, dynamics, p, w),
             AccelerationSolver::Form { form, .. } => form.project(p, w),
+        }
+    }
+
+    /// The same at the positions of the last evaluation, whose factors are at hand.
+    pub(super) fn project_there(
+        &mut self,
+        dynamics: &dyn Dynamics,
+        p: &mut Point,
+        w: &mut Workspace,
+    ) -> Result<(), LinearError> {
+        match self {
+            AccelerationSolver::Whole { kkt, .. } => project_with_factors(&mut *kkt.lock(), dynamics, p, w),
+            _ => self.project(dynamics, p, w),
         }
     }
 

@@ -25,6 +25,9 @@ const REACH: f64 = 0.7;
 /// accepted. 40 windows in a row, all bars on a line but for 1e-3 rad, end at 2e-10.
 const STAGNATION: f64 = 1e-8;
 
+/// Rounding of the rates of constraints, in units of that of the largest velocity.
+const RATES: f64 = 4.0;
+
 /// Corrections below this fraction of the tolerance are round-off.
 const ROUND_OFF: f64 = 0.01;
 
@@ -73,7 +76,8 @@ impl FixedSteps {
         }
         let (reach, stagnation) = (REACH / self.precision, STAGNATION / self.precision);
         let exact = f64::EPSILON * (largest / length).max(0.5) / self.precision;
-        step.limits = StepLimits { round_off: ROUND_OFF, exact, reach, stagnation, rounding: 0.0 };
+        let rates = RATES * f64::EPSILON * length * self.precision / h;
+        step.limits = StepLimits { round_off: ROUND_OFF, exact, rates, reach, stagnation, rounding: 0.0 };
     }
 
     /// The weights of a length or a radian, from those of the tolerance.

@@ -19,7 +19,7 @@ pub(crate) struct EnergyMonitor {
     stored: (f64, f64),
     /// The power where the last step ended, if nothing has jumped since, and what is known of the present step.
     known: Option<Power>,
-    middle: Option<Middle>,
+    begun: Option<Begun>,
 }
 
 /// The power at a time.
@@ -29,13 +29,25 @@ struct Power {
     power: f64,
 }
 
-/// A step size, with the power at its beginning and in its middle.
+/// The work of a step, but for the power at its end times a weight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Middle {
-    h: f64,
-    first: f64,
-    middle: f64,
+struct Begun {
+    work: f64,
+    weight: f64,
 }
+
+/// A rule of integration on [0, 1]: the weight of both ends, and places inside with one weight.
+struct WithEnds {
+    end: f64,
+    inside: &'static [f64],
+    weight: f64,
+}
+
+/// Simpson's rule, of order 4.
+const SIMPSON: WithEnds = WithEnds { end: 1.0 / 6.0, inside: &[0.5], weight: 4.0 / 6.0 };
+/// Lobatto's rule, of order 6 as Gauss's, with one point less to look at.
+const LOBATTO: WithEnds =
+    WithEnds { end: 1.0 / 12.0, inside: &[0.276_393_202_250_021_05, 0.723_606_797_749_978_95], weight: 5.0 / 12.0 };
 
 impl EnergyMonitor {
     /// Something jumps: the power at the end of a step is not that at the beginning of the next.
@@ -50,7 +62,7 @@ impl EnergyMonitor {
         let within_reach = within_reach(observer, start);
         let energy = Energy { initial, last: initial, within_reach, ..Energy::default() };
         let stored = (at_start.stored, at_start.stored);
-        EnergyMonitor { energy, work: 0.0, powered: observer.dynamics.has_power(), stored, known: None, middle: None }
+        EnergyMonitor { energy, work: 0.0, powered: observer.dynamics.has_power(), stored, known: None, begun: None }
     }
 }
 
@@ -65,8 +77,8 @@ fn within_reach(observer: &mut Observer, start: &Point) -> f64 {
 }
 
 impl Monitor for EnergyMonitor {
-    /// Adds the work of the step: as the method has integrated it, by Simpson's rule where that is of second order, or by Gauss's
-    /// rule on the dense output.
+    /// Adds the work of the step: as the method has integrated it, or on the dense output: by Simpson's or Lobatto's rule where the
+    /// power at both ends is known, else by Gauss's.
     fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
         if !self.powered {
             return Ok(());
@@ -76,25 +88,34 @@ impl Monitor for EnergyMonitor {
             self.work += work;
             return Ok(());
         }
-        let h = *to - *from;
         let reacts = observer.dynamics.driven() || observer.dynamics.reactive();
-        let known = self.known.take().filter(|known| known.t == *from && *to == engine.state().t);
-        if let Some(known) = known.filter(|_| engine.order() <= 2 && !reacts) {
-            engine.interpolate(*from + 0.5 * h, &mut observer.state)?;
-            observer.place();
-            let middle = observer.dynamics.power(&observer.point, &mut observer.w);
-            self.middle = Some(Middle { h, first: known.power, middle });
-            return Ok(());
-        }
-        for (place, weight) in GAUSS {
-            engine.interpolate(*from + place * h, &mut observer.state)?;
+        let (ends, order) = (*to == engine.state().t, engine.order());
+        let mut power = |place: f64, observer: &mut Observer| -> Result<f64, StepError> {
+            engine.interpolate(place, &mut observer.state)?;
             if reacts {
                 observer.accelerate()?;
             } else {
                 observer.place();
             }
-            let power = observer.dynamics.power(&observer.point, &mut observer.w);
-            self.work += h * weight * power;
+            Ok(observer.dynamics.power(&observer.point, &mut observer.w))
+        };
+        if let Some(Begun { work, weight }) = self.begun.take() {
+            // nobody has looked at the end of that step
+            self.work += work + weight * power(*from, observer)?;
+        }
+        let h = *to - *from;
+        let known = self.known.take().filter(|known| known.t == *from && ends);
+        if let Some(known) = known.filter(|_| !reacts) {
+            let rule = if order <= 2 { SIMPSON } else { LOBATTO };
+            let mut work = h * rule.end * known.power;
+            for place in rule.inside {
+                work += h * rule.weight * power(*from + place * h, observer)?;
+            }
+            self.begun = Some(Begun { work, weight: h * rule.end });
+            return Ok(());
+        }
+        for (place, weight) in GAUSS {
+            self.work += h * weight * power(*from + place * h, observer)?;
         }
         Ok(())
     }
@@ -102,8 +123,8 @@ impl Monitor for EnergyMonitor {
     fn measure(&mut self, view: &mut StepView<'_>) {
         let now = view.observer.dynamics.energy(view.engine.point(), &mut view.observer.w);
         self.known = Some(Power { t: view.engine.state().t, power: now.power });
-        if let Some(Middle { h, first, middle }) = self.middle.take() {
-            self.work += h / 6.0 * (first + 4.0 * middle + now.power);
+        if let Some(Begun { work, weight }) = self.begun.take() {
+            self.work += work + weight * now.power;
         }
         self.energy.last = now.kinetic + now.stored;
         let error = (self.energy.last - self.energy.initial - self.work).abs();

@@ -168,6 +168,7 @@ impl Monitors {
 
     /// After an event.
     pub fn jump(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
+        self.rank.jump(view)?;
         match &mut self.momentum {
             Some(momentum) => momentum.jump(view),
             None => Ok(()),

@@ -19,6 +19,9 @@ const SUSPICIOUS: f64 = 1e-2;
 const SEARCHES: usize = 24;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 
+/// A root of a pivot that needs more than so many steps to vanish does not do so within one.
+const FAR: f64 = 4.0;
+
 /// A small pivot that was cleared is looked into again when it has fallen to this part.
 const LOOK_AGAIN: f64 = 0.1;
 
@@ -64,6 +67,16 @@ pub(crate) struct RankMonitor {
     edge: Option<Pivot>,
     /// The smallest pivot that was looked into and told of no singular position.
     cleared: f64,
+    /// What the search of the last step found at its end.
+    searched: Option<Searched>,
+}
+
+/// The root of the smallest pivot at a time, and how fast it fell in the step before.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Searched {
+    t: f64,
+    root: f64,
+    falls: f64,
 }
 
 impl RankMonitor {
@@ -75,6 +88,7 @@ impl RankMonitor {
             seen: Vec::with_capacity(32),
             edge: None,
             cleared: f64::INFINITY,
+            searched: None,
         }
     }
 
@@ -143,19 +157,26 @@ impl RankMonitor {
     }
 
     /// Searches where a step knows one pivot alone. The root of a pivot is linear in time on both sides of a singular
-    /// position, so three of them tell whether it is inside.
+    /// position, so three of them tell whether it is inside; both ends do, where it falls too slowly to vanish within some steps.
     fn search_between(&mut self, pivot: f64, view: &mut StepView<'_>) -> Result<(), StepError> {
+        let known = self.searched.take().filter(|known| known.t == view.from);
         if pivot >= SUSPICIOUS {
             return Ok(());
         }
         let (from, to) = (view.from, view.to);
-        let mut roots = [0.0; 3];
-        for (root, t) in roots.iter_mut().zip([from, 0.5 * (from + to), to]) {
+        let mut root = |t: f64| -> Result<f64, StepError> {
             let near = nearness(t, view.engine, view.observer)?;
-            *root = if near.less_dropped < 0 { 0.0 } else { near.pivot.sqrt() };
-        }
-        let [a, middle, b] = roots;
+            Ok(if near.less_dropped < 0 { 0.0 } else { near.pivot.sqrt() })
+        };
+        let a = known.map_or_else(|| root(from), |known| Ok(known.root))?;
+        let b = root(to)?;
+        self.searched = Some(Searched { t: to, root: b, falls: (a - b) / (to - from) });
         let (least, most) = (a.min(b), a.max(b));
+        let falls = known.map_or(f64::INFINITY, |known| (known.falls * (to - from)).max(most - least));
+        if FAR * falls < least {
+            return Ok(());
+        }
+        let middle = root(0.5 * (from + to))?;
         // halfway between what a tip inside makes of the middle and what one outside does; or it is next to an end
         if middle < 0.5 * most || least < 0.02 * most {
             self.refine(from, to, view)?;
@@ -217,7 +238,7 @@ fn nearness(t: f64, engine: &mut dyn Engine, observer: &mut Observer) -> Result<
     // pivots are to tell of the rank
     observer.point.charts.left_out = LeftOut::default();
     let mut kkt = observer.kkt.lock();
-    kkt.factor(&observer.point, &mut observer.w).map_err(|_| Observer::singular(t))?;
+    kkt.prepare(&observer.point, &mut observer.w).map_err(|_| Observer::singular(t))?;
     Ok(Nearness { less_dropped: -(kkt.dropped() as isize), pivot: kkt.smallest_pivot() })
 }
 
@@ -249,6 +270,12 @@ impl Monitor for RankMonitor {
         if let Some(pivot) = view.engine.pivot_of_step().filter(|_| self.redundant == 0) {
             self.search_between(pivot, view)?;
         }
+        Ok(())
+    }
+
+    /// How fast pivots fall is another matter now.
+    fn jump(&mut self, _: &mut StepView<'_>) -> Result<(), StepError> {
+        self.searched = None;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Smooth functions through points, piecewise cubic: characteristics of springs, tables over time.
 
+use crate::dynamics::StateLaw;
 use crate::file::Jet;
 
 /// What a curve does beyond its first and last point.
@@ -121,9 +122,39 @@ impl Curve {
         }
     }
 
+    /// Whether it is a line: two points, beyond which it runs on.
+    pub fn is_line(&self) -> bool {
+        self.x.len() == 2 && self.beyond == Beyond::Line
+    }
+
     /// ∫ f from 0 to x, exactly.
     pub fn integral(&self, x: f64) -> f64 {
         self.at(x).integral() - self.area_to_zero
+    }
+}
+
+impl StateLaw for Curve {
+    fn value(&self, x: &[f64]) -> f64 {
+        self.value(x[0])
+    }
+
+    /// Between its knots a cubic lies within the hull of its Bernstein coefficients.
+    fn bounds(&self, x: &[[f64; 2]]) -> [f64; 2] {
+        let [from, to] = x[0];
+        let inside = self.x.partition_point(|x| *x <= from)..self.x.partition_point(|x| *x < to);
+        let mut bounds = [f64::INFINITY, f64::NEG_INFINITY];
+        let mut a = from;
+        for b in self.x.get(inside).unwrap_or_default().iter().copied().chain([to]) {
+            let third = (b - a) / 3.0;
+            let (before, behind) = (self.jet(a), self.jet(b));
+            let bent = [before.value + third * before.rate, behind.value - third * behind.rate];
+            let inner = self.x[0] <= a && b <= self.x[self.x.len() - 1];
+            for c in [before.value, behind.value].into_iter().chain(bent.into_iter().filter(|_| inner)) {
+                bounds = [bounds[0].min(c), bounds[1].max(c)];
+            }
+            a = b;
+        }
+        bounds
     }
 }
 

@@ -1,6 +1,7 @@
 //! Curves by a parameter: slots, wires and cams, with the point that is nearest to another and where a line touches.
 
 use crate::curve::{Beyond, Curve};
+use crate::dynamics::{Course as Bounded, StateLaw};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
 use bellcrank_math::Vec3;
 
@@ -41,6 +42,9 @@ const WRAPPED: usize = 32;
 const CUSP: f64 = 1e-6;
 /// Points closer than this part of the size of a curve are one.
 const TOUCH: f64 = 1e-9;
+
+/// Between two samples a curve may leave what both show by this part of its size.
+const UNRESOLVED: f64 = 1e-4;
 
 /// Corrections of a point that is sought.
 const CORRECTIONS: usize = 50;
@@ -167,11 +171,30 @@ impl Profile {
                 return Err("has a corner where it closes".into());
             }
         }
+        if let Some(s) = self.unresolved(&all) {
+            return Err(format!(
+                "has a feature near s = {s:.6} that is narrower than a {SAMPLES}th of its range: give it a shorter one"
+            ));
+        }
         if let Some([s, t]) = crossing(&all, self.closed) {
             return Err(format!("crosses itself, seen along z, near s = {s:.6} and s = {t:.6}"));
         }
         self.samples = all.into_iter().map(|(s, l)| (s, l.at)).collect();
         Ok(self)
+    }
+
+    /// A sample behind which something happens that neither it nor the next one shows; expressions have bounds that tell.
+    fn unresolved(&self, all: &[(f64, Local)]) -> Option<f64> {
+        let Course::Expressions(functions) = &self.course else { return None };
+        let size = all.iter().map(|(_, l)| (l.at - all[0].1.at).norm()).fold(0.0, f64::max);
+        let hides = |w: &&[(f64, Local)]| {
+            let ((a, l), (b, r)) = (&w[0], &w[1]);
+            functions.iter().enumerate().any(|(i, f)| {
+                let steep = l.slope[i].abs().max(r.slope[i].abs()) * (b - a);
+                Bounded::unhidden(f, &[], *a, *b, 0.5 * steep + UNRESOLVED * size) < *b
+            })
+        };
+        all.windows(2).find(hides).map(|w| w[0].0)
     }
 
     /// c, c′ and c″ at s, over any number of turns; an open curve runs on along its tangent.
@@ -279,6 +302,28 @@ impl Profile {
     /// Points along it, to be drawn.
     pub fn outline(&self) -> impl Iterator<Item = Vec3> + '_ {
         self.samples.iter().step_by(4).map(|(_, p)| *p)
+    }
+}
+
+/// The curvature over the parameter: that is where narrow features of a curve show.
+impl StateLaw for Profile {
+    fn value(&self, s: &[f64]) -> f64 {
+        self.at(s[0]).curvature()
+    }
+
+    /// By the samples, which resolve the curve, and both ends.
+    fn bounds(&self, s: &[[f64; 2]]) -> [f64; 2] {
+        let ([first, last], [from, to]) = (self.range, s[0]);
+        // a point that is at the other end of a closed curve has passed its beginning
+        let across = self.closed && to - from > 0.5 * (last - first);
+        let on_the_way = |s: f64| if across { s < from || s > to } else { s > from && s < to };
+        let between = self.samples.iter().map(|(s, _)| *s).filter(|s| on_the_way(*s));
+        let mut bounds = [f64::INFINITY, f64::NEG_INFINITY];
+        for s in between.chain([from, to]) {
+            let bent = self.at(s).curvature();
+            bounds = [bounds[0].min(bent), bounds[1].max(bent)];
+        }
+        bounds
     }
 }
 

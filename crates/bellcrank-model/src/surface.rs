@@ -60,7 +60,10 @@ impl Surface {
             }
         }
         let mut surface = Surface { x: x.to_vec(), y: y.to_vec(), nodes, bounds: [0.0; 2], corners: Vec::new() };
-        surface.bounds = surface.find_bounds([f64::NEG_INFINITY, f64::INFINITY]);
+        surface.bounds = {
+            let all = [f64::NEG_INFINITY, f64::INFINITY];
+            surface.hull(&pieces(&surface.x, all), &pieces(&surface.y, all))
+        };
         surface.corners = surface.find_corners();
         Ok(surface)
     }
@@ -70,10 +73,36 @@ impl Surface {
         if self.y.is_empty() { 1 } else { 2 }
     }
 
-    /// Its least and its greatest value between two values of its first variable, or a little beyond.
-    pub fn bounds_over(&self, x: [f64; 2]) -> [f64; 2] {
-        let everywhere = !(x[0] > self.x[0] || x[1] < self.x[self.x.len() - 1]);
-        if everywhere { self.bounds } else { self.find_bounds(x) }
+    /// Bounds of its values between two values of each variable; of `y` nothing is asked where it has none.
+    pub fn bounds_over(&self, x: [f64; 2], y: [f64; 2]) -> [f64; 2] {
+        let [across, along] = [(&self.x, x), (&self.y, y)].map(|(line, range)| pieces(line, range));
+        // what is held beyond the grid stands at its edge; nobody needs thousands of cells one by one
+        let known = x[0] <= x[1] && (self.y.is_empty() || y[0] <= y[1]);
+        if known && across.len() * along.len() <= MOST_CELLS { self.hull(&across, &along) } else { self.bounds }
+    }
+
+    /// A part of a patch lies within the hull of its Bernstein coefficients.
+    fn hull(&self, across: &[[f64; 2]], along: &[[f64; 2]]) -> [f64; 2] {
+        let mut bounds = [f64::INFINITY, f64::NEG_INFINITY];
+        for &[x0, x1] in across {
+            for &[y0, y1] in along {
+                for (x, dx) in [(x0, x1 - x0), (x1, x0 - x1)] {
+                    for (y, dy) in [(y0, y1 - y0), (y1, y0 - y1)] {
+                        let Local { value, slope: [fx, fy], second: [_, fxy, _] } = self.inside(x, y);
+                        for (u, v) in [(0.0, 0.0), (dx / 3.0, 0.0), (0.0, dy / 3.0), (dx / 3.0, dy / 3.0)] {
+                            let c = value + u * fx + v * fy + u * v * fxy;
+                            bounds = [bounds[0].min(c), bounds[1].max(c)];
+                        }
+                    }
+                }
+            }
+        }
+        bounds
+    }
+
+    /// The same at a place of the grid, or on its edge.
+    fn inside(&self, x: f64, y: f64) -> Local {
+        self.at(x, if self.y.is_empty() { 0.0 } else { y })
     }
 
     /// Whether a function of one variable has corners.
@@ -142,31 +171,20 @@ impl Surface {
         }
         out
     }
-
-    /// A patch lies within the hull of its Bernstein coefficients; of the patches that touch a stretch of x.
-    fn find_bounds(&self, [from, to]: [f64; 2]) -> [f64; 2] {
-        let n = self.x.len();
-        let mut bounds = [f64::INFINITY, f64::NEG_INFINITY];
-        // the nodes of the cells that hold both ends, and all between
-        let (first, last) = (cell(&self.x, from).0, cell(&self.x, to).0 + 1);
-        let nodes = self.nodes.iter().enumerate().filter(|(k, _)| (first..=last).contains(&(k % n)));
-        for (k, [f, fx, fy, fxy]) in nodes {
-            let steps = |line: &[f64], i: usize| -> Vec<f64> {
-                let before = i.checked_sub(1).map(|b| (line[b] - line[i]) / 3.0);
-                let after = line.get(i + 1).map(|a| (a - line[i]) / 3.0);
-                [Some(0.0), before, after].into_iter().flatten().collect()
-            };
-            let along_y = if self.y.is_empty() { vec![0.0] } else { steps(&self.y, k / n) };
-            for dx in steps(&self.x, k % n) {
-                for dy in &along_y {
-                    let c = f + dx * fx + dy * fy + dx * dy * fxy;
-                    bounds = [bounds[0].min(c), bounds[1].max(c)];
-                }
-            }
-        }
-        bounds
-    }
 }
+
+/// The parts of a range in the cells of a line, from edge to edge; what is beyond stands at the edge.
+fn pieces(line: &[f64], [from, to]: [f64; 2]) -> Vec<[f64; 2]> {
+    let (Some(first), Some(last)) = (line.first(), line.last()) else { return vec![[0.0; 2]] };
+    let [from, to] = [from, to].map(|x| x.max(*first).min(*last));
+    let inside = line.partition_point(|x| *x <= from)..line.partition_point(|x| *x < to);
+    let inner = line.get(inside).unwrap_or_default().iter().copied();
+    let edges: Vec<f64> = std::iter::once(from).chain(inner).chain(std::iter::once(to)).collect();
+    edges.windows(2).map(|edge| [edge[0], edge[1]]).collect()
+}
+
+/// Beyond so many cells the bounds of the whole table do.
+const MOST_CELLS: usize = 1000;
 
 /// A curvature times the square of the cell beside it, as a part of the range of all values, that makes a corner of a node.
 const CORNER: f64 = 0.1;
@@ -285,7 +303,7 @@ mod tests {
             }
             let [low, high] = s.bounds;
             assert!(low <= at.value && at.value <= high);
-            let [low, high] = s.bounds_over([x - 0.05, x + 0.01]);
+            let [low, high] = s.bounds_over([x - 0.05, x + 0.01], [0.0; 2]);
             assert!(low <= at.value && at.value <= high);
         }
     }
@@ -302,7 +320,7 @@ mod tests {
             let f = s.at(f64::from(k) * 0.05, 0.0).value;
             assert!((0.0..=0.1).contains(&f), "{k}: {f}");
         }
-        assert_eq!(s.bounds_over([0.0, 90.0]), [0.0, 0.0]);
+        assert_eq!(s.bounds_over([0.0, 90.0], [0.0; 2]), [0.0, 0.0]);
         assert_eq!((s.corners.as_slice(), s.stretch(0.0, 99.0), s.stretch(99.0, 100.0)), (&x[1..4], Some(0), None));
         // many samples of a smooth function have none but the ends of the grid, where it stops
         let fine: Vec<f64> = (0..500).map(|k| f64::from(k) * 0.02).collect();

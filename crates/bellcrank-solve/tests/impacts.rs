@@ -399,6 +399,19 @@ fn a_joint_that_friction_holds_at_its_stop_does_not_chatter() {
     }
 }
 
+/// On index 3 a joint that sticks keeps a rate of the size of the tolerance; let go forward, it slipped backward, and was caught for ever.
+#[test]
+fn a_joint_that_sticks_is_at_rest_when_it_is_let_go() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/six-axis-arm.toml");
+    let read = bellcrank_model::read::read_model(path, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let s = std::sync::Arc::new(read.model.compile());
+    let mut options = Options { until: 1.75, rtol: 1e-4, ..Options::default() };
+    bellcrank_solve::choices::Preset::by_name("nstiff").unwrap().apply(&mut options);
+    options.rtol = 1e-4;
+    let summary = run(&s, options);
+    assert!(summary.events.len() < 100, "{}", summary.events.len());
+}
+
 /// At a tolerance of more than the height of a bounce the first step behind it led below the floor, and the ball bounced there for ever.
 #[test]
 fn bounces_lower_than_the_tolerance_end() {

@@ -266,3 +266,184 @@ force = ["-50*max(slide.position - 0.3, 0) + if(slide.position < -0.3, 50*(-0.3 
         }
     }
 }
+
+/// A mass of 2 kg that slides at 1 m/s past what `force` does between 0.9 and 1.1 m.
+fn slider(force: &str) -> String {
+    format!(
+        r#"
+model = {{ plane = "xy" }}
+[body.cart]
+mass = 2
+inertia = 0.1
+[joint.slide]
+type = "prismatic"
+between = ["ground", "cart"]
+at = [0, 0]
+axis = [1, 0]
+[start]
+slide = {{ rate = 1 }}
+{force}"#
+    )
+}
+
+fn drive(effort: &str) -> String {
+    slider(&format!("[force.drive]\ntype = \"joint-actuator\"\njoint = \"slide\"\neffort = \"{effort}\"\n"))
+}
+
+/// What an actuator or a spring does over a millimetre is work: v² = v₀² + 2 W/m.
+#[test]
+fn no_step_passes_over_what_a_force_does_over_a_short_way() {
+    let spike = |x: &str| format!("{x}[table.spike]\nx = [-100, 0.999, 1, 1.001, 100]\nvalues = [0, 0, 900, 0, 0]\n");
+    let gauss = std::f64::consts::PI.sqrt();
+    // ∫ of the table: parabolas cut to keep between the values are cubics from 0 to 900 and back with level ends
+    let cases = [
+        (drive("900*exp(-((slide.position - 1)/0.001)^2)"), 0.9 * gauss),
+        (drive("if(abs(slide.position - 1) < 0.0005, 900, 0)"), 0.9),
+        (drive("900*(slide.position > 1)*(slide.position < 1.001)"), 0.9),
+        (drive("900*step(slide.position, 0.999, 0, 1, 1)*step(slide.position, 1, 1, 1.001, 0)"), 0.9),
+        (drive("9e-4/((slide.position - 1)^2 + 1e-6)"), 0.9 * std::f64::consts::PI - 9e-4 * (1.0 + 1.0 / 2.93)),
+        (spike(&drive("spike(slide.position)")), 0.9),
+        (
+            slider(
+                "[force.spring]\ntype = \"joint-spring\"\njoint = \"slide\"\n\
+                 curve = [[-1, 0], [0.999, 0], [1, -900], [1.001, 0], [100, 0]]\n",
+            ),
+            0.9,
+        ),
+    ];
+    let ways = [
+        (MethodName::Bdf, None),
+        (MethodName::Dop853, None),
+        (MethodName::Dopri5, None),
+        (MethodName::GeneralizedAlpha, None),
+        (MethodName::GeneralizedAlpha, Some(0.05)),
+        (MethodName::Rk4, Some(0.05)),
+    ];
+    for (text, work) in &cases {
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            for (method, step) in ways {
+                let options = Options { step, rtol: 1e-6, sample: Some(0.5), ..options(method, coordinates, 2.5) };
+                let mut memory = Memory::default();
+                let summary = Simulation::new(system(text), options).unwrap().run(&mut memory);
+                let exact = (1.0 + work).sqrt();
+                let error = (last(&memory, "slide.rate") - exact).abs();
+                // steps of a given size may be too long for it, but then they say so
+                let told = step.is_some() && (summary.status != Status::Finished || !summary.doubts.is_empty());
+                let right = summary.status == Status::Finished && error < if step.is_some() { 0.02 } else { 1e-4 };
+                let status = &summary.status;
+                assert!(right || told, "{method:?} {step:?} {coordinates:?} {status:?} {error:e} of {exact}:\n{text}");
+                assert!(summary.statistics.steps < 4000, "{method:?} {}: {text}", summary.statistics.steps);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pole_of_a_force_on_the_way_is_refused() {
+    for effort in ["1/(slide.position - 1)", "-0.1/abs(slide.position - 1)^0.5", "0.3/(slide.position - 1)^3"] {
+        for method in [MethodName::Bdf, MethodName::Dop853, MethodName::GeneralizedAlpha] {
+            let mut memory = Memory::default();
+            let options = Options { rtol: 1e-5, ..options(method, Coordinates::Cartesian, 2.5) };
+            let summary = Simulation::new(system(&drive(effort)), options).unwrap().run(&mut memory);
+            let far = last(&memory, "slide.position") > 1.001;
+            assert!(!far || summary.status != Status::Finished, "{method:?} passed {effort}");
+        }
+    }
+}
+
+/// A plate with a curved edge slides along x; a follower of 1 kg moves along y on that edge.
+fn plate(curve: &str) -> String {
+    format!(
+        r#"
+model = {{ plane = "xy" }}
+[body]
+plate = {{ mass = 1, inertia = 0.01 }}
+follower = {{ mass = 1, inertia = 0.01, at = [0, 0.05] }}
+[joint]
+shaft = {{ type = "prismatic", between = ["ground", "plate"], at = [0, 0], axis = [1, 0] }}
+guide = {{ type = "prismatic", between = ["ground", "follower"], at = [0, 0.05], axis = [0, 1] }}
+[joint.edge]
+between = ["plate", "follower"]
+on = [[0, 0], [0, 0]]
+{curve}
+[start]
+shaft = {{ rate = -1 }}
+"#
+    )
+}
+
+/// Each point of the edge is steep for less than a step that has nothing else to resolve.
+#[test]
+fn no_step_passes_over_a_step_or_a_bump_of_a_curve() {
+    let cam = |y: &str, range: &str| format!("type = \"point-on-curve\"\ncurve = [\"s\", \"{y}\"]\nrange = {range}");
+    let points: Vec<String> =
+        (0..=60).map(|k| format!("[{:?}, {:?}]", -1.0 + 0.05 * k as f64, if k == 40 { 0.07 } else { 0.05 })).collect();
+    let edges = [
+        cam("0.06 + 0.01*tanh((s - 1)/0.02)", "[-1, 3]"),
+        cam("0.05 + 0.02*exp(-((s - 1)/0.03)^2)", "[-1, 3]"),
+        format!("type = \"point-on-curve\"\npoints = [{}]", points.join(", ")),
+    ];
+    for edge in edges {
+        let text = plate(&edge);
+        let fine = options(MethodName::Dop853, Coordinates::Cartesian, 1.5).with(|o| o.testing.max_step = Some(2e-3));
+        let exact = last(&run(&text, fine).0, "plate.x");
+        assert!((exact + 1.5).abs() > 1e-3, "the edge takes time: {exact}");
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            for (method, step) in [
+                (MethodName::Bdf, None),
+                (MethodName::Dop853, None),
+                (MethodName::GeneralizedAlpha, None),
+                (MethodName::Auto, None),
+                (MethodName::GeneralizedAlpha, Some(5e-3)),
+            ] {
+                let options = Options { step, rtol: 1e-6, ..options(method, coordinates, 1.5) };
+                let error = (last(&run(&text, options).0, "plate.x") - exact).abs();
+                let bound = if step.is_some() { 5e-3 } else { 1e-4 };
+                assert!(error < bound, "{method:?} {step:?} {coordinates:?}: {error:e}\n{edge}");
+            }
+        }
+    }
+    let narrow = plate(&cam("0.05 + 0.02*exp(-((s - 1.0013)/1e-4)^2)", "[-1, 3]"));
+    let refused =
+        bellcrank_model::read::read_text("plate.toml", &narrow, &[]).err().expect("too narrow for its samples");
+    assert!(refused.to_string().contains("narrower"), "{refused}");
+}
+
+/// A ball that lies on a curved floor and slides, one that flies low over it, and a wheel on its tyre: a bump is met, also where a step
+/// has nothing else to resolve.
+#[test]
+fn no_step_passes_over_a_bump_of_a_floor_or_a_road() {
+    let ball = |y: f64, gravity: f64, law: &str| {
+        format!(
+            "model = {{ plane = \"xy\", gravity = [0, {gravity:?}] }}\n\
+             body.ball = {{ mass = 1, inertia = 0.01, at = [0, {y:?}], velocity = [2, 0] }}\n\
+             [force.floor]\ntype = \"contact\"\nbetween = [\"ground\", \"ball\"]\nat = [[0, 0], [0, {y:?}]]\nradius = 0.02\n\
+             curve = [\"s\", \"0.01*exp(-((s - 1)/0.03)^2)\"]\nrange = [-1, 4]\n{law}\n"
+        )
+    };
+    let loaded = 0.3 - 20.0 * 9.81 / 2e5;
+    let wheel = format!(
+        "model = {{ plane = \"xy\", gravity = [0, -9.81] }}\n\
+         body.ball = {{ mass = 20, inertia = 0.9, at = [0, {loaded:?}], velocity = [2, 0], angular_velocity = {:?} }}\n\
+         [force.tyre]\ntype = \"tyre\"\nbetween = [\"ground\", \"ball\"]\nradius = 0.3\nstiffness = 2e5\ndamping = 0.05\n\
+         friction = 1\nslip_stiffness = 5e4\nroad = \"0.002*exp(-((x - 1)/0.05)^2)\"\n",
+        -2.0 / loaded
+    );
+    let hard = "restitution = 0.3";
+    for text in [ball(0.02, -9.81, hard), ball(0.025, 0.0, hard), ball(0.025, 0.0, "stiffness = 1e5"), wheel] {
+        let at = |options: Options| {
+            let (memory, summary) = run(&text, options);
+            (["ball.vx", "ball.vy"].map(|channel| last(&memory, channel)), !summary.doubts.is_empty())
+        };
+        let fine = options(MethodName::Dop853, Coordinates::Cartesian, 1.0).with(|o| o.testing.max_step = Some(2e-3));
+        let (exact, _) = at(fine);
+        assert!((exact[0] - 2.0).abs() + exact[1].abs() > 1e-3, "the bump is felt: {exact:?}");
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            for method in [MethodName::Bdf, MethodName::Dop853, MethodName::GeneralizedAlpha, MethodName::Auto] {
+                let (found, told) = at(Options { rtol: 1e-6, ..options(method, coordinates, 1.0) });
+                let error = (0..2).map(|k| (found[k] - exact[k]).abs()).fold(0.0, f64::max);
+                assert!(error < 2e-3 || told, "{method:?} {coordinates:?}: {found:?} for {exact:?}\n{text}");
+            }
+        }
+    }
+}

@@ -449,6 +449,23 @@ fn what_becomes_infinite_is_named_with_its_arguments() {
     }
 }
 
+/// Bounds next to this pole are infinite on both sides of every middle, because those of a sine are a little wide: it was stepped over.
+#[test]
+fn a_pole_between_two_numbers_is_not_stepped_over() {
+    let text = "model = { plane = \"xy\" }\nbody.m = { mass = 1, inertia = 1 }\n\
+                joint.s = { type = \"prismatic\", between = [\"ground\", \"m\"], at = [0, 0], axis = [1, 0] }\n\
+                force.f = { type = \"joint-actuator\", joint = \"s\", effort = \"1/(sin(3*t) - 0.5)\" }\n";
+    for (method, rtol) in [(MethodName::GeneralizedAlpha, 1e-6), (MethodName::Hht, 1e-5), (MethodName::Bdf, 1e-6)] {
+        let mut simulation = Simulation::new(system(text), Options { method, rtol, ..Options::default() }).unwrap();
+        let status = simulation.run(&mut Silent).status;
+        assert!(
+            matches!(&status, Status::Failed(e) if e.t().is_some_and(|t| t < 0.1746)),
+            "{}: {status:?}",
+            method.name()
+        );
+    }
+}
+
 /// Runs that will not end are given up, with what was computed and what held them up.
 #[test]
 fn a_run_that_will_not_end_is_given_up() {

@@ -49,6 +49,17 @@ fn a_machine_far_from_the_origin_takes_the_same_steps() {
     }
 }
 
+#[test]
+fn far_from_the_origin_index_3_says_that_rounding_exceeds_the_tolerance() {
+    for (x, told) in [(0.0, false), (5e5, true)] {
+        let summary = run(&system(&undamped::rods(1.0, x, 0.0)), controlled("hht-i3", 1e-6, 0.2));
+        let doubted = summary.doubts.iter().any(|d| d.kind == "accuracy" && d.message.contains("origin"));
+        assert_eq!(doubted, told, "{x}: {:?}", summary.doubts);
+    }
+    let far = run(&system(&undamped::rods(1.0, 5e5, 0.0)), controlled("bdf", 1e-6, 0.2));
+    assert!(far.doubts.is_empty(), "{:?}", far.doubts);
+}
+
 fn state_after(system: &Arc<System>, options: Options) -> (Summary, State) {
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let summary = simulation.run(&mut Silent);

@@ -28,6 +28,7 @@
 
 mod courses;
 mod geometry;
+mod laws;
 mod layout;
 mod matrix;
 mod observable;
@@ -39,6 +40,7 @@ mod workspace;
 
 pub use courses::{Ahead, Break, Course};
 pub use geometry::{CHART_LIMIT, Geometry, Scale};
+pub use laws::{Law, StateLaw};
 pub use layout::{Layout, Piece, Slopes, Unknown};
 pub use matrix::{MatrixHints, Targets};
 pub use observable::{Balance, Beyond, Channel, Energy, Limit, Lost, Observable};

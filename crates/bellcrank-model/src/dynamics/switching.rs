@@ -1,6 +1,6 @@
 //! Events: forces with several smooth branches, and what happens when one gives way to another.
 
-use super::{Course, Dynamics, Point, Workspace};
+use super::{Course, Dynamics, Law, Point, Workspace};
 use crate::subject::Subject;
 use bellcrank_math::Vec3;
 use std::sync::Arc;
@@ -215,6 +215,16 @@ pub trait Switching {
     /// The functions of time in the equations: loads, drives, references of controllers. Runs land on their breakpoints.
     fn courses(&self) -> Vec<Box<dyn Course>> {
         Vec::new()
+    }
+
+    /// The functions of the state in the equations that may have narrow features: steps do not pass over these.
+    fn laws(&self) -> Vec<Law> {
+        Vec::new()
+    }
+
+    /// The arguments of all of them at a realized point, one law after the other.
+    fn law_arguments(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let _ = (at, w, out);
     }
 
     /// The user's name of something that holds a mere rate in one of its modes (a joint that sticks), and so adds a

@@ -4,13 +4,14 @@ use super::characteristic::curve;
 use super::{Along, Ends, Force, Kind, Made, Placement, Seen};
 use crate::channel::Quantity;
 use crate::curve::Curve;
-use crate::dynamics::Limit;
+use crate::dynamics::{Limit, StateLaw};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, Stiffness};
 use crate::joints::{Motion, Z};
 use crate::space::Space;
 use bellcrank_math::linear::dense::symmetric_eigenvalues;
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
+use std::sync::Arc;
 
 /// With x = (d, θ) − x₀, d = R₁ᵀ(p₂ − p₁) and θ the rotation vector of R₁ᵀR₂, the energy is
 /// ½ xᵀK x + Σ∫Fᵢ(xᵢ) − xᵀp with curves F and a preload p, and the generalized force
@@ -21,7 +22,7 @@ struct Bushing {
     /// Whether displacements make torques, or rotations forces.
     coupled: bool,
     /// Curves with their places among (x, y, z, θx, θy, θz).
-    curves: Vec<(usize, Curve)>,
+    curves: Vec<(usize, Arc<Curve>)>,
     offset: [Vec3; 2],
     preload: [Vec3; 2],
     space: Space,
@@ -174,7 +175,7 @@ fn make(values: &Values, place: &Placement) -> Made {
                 let message = format!("{what} has no direction `{}`: the model is {model}", field.name);
                 return Err(table.error_at(field.name, message).help(format!("it has {}", names.join(", "))).into());
             };
-            curves.push((p, curve));
+            curves.push((p, Arc::new(curve)));
         }
     }
     let (stiffness, damping) = (blocks("stiffness")?, blocks("damping")?);
@@ -292,6 +293,13 @@ impl Force for Bushing {
         }
     }
 
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        self.curves.iter().map(|(_, curve)| (curve.clone() as Arc<dyn StateLaw>, 1)).collect()
+    }
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        let x = self.deformation(&Offset::of(at, self.space));
+        out.iter_mut().zip(&self.curves).for_each(|(out, (p, _))| *out = x[p / 3][p % 3]);
+    }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let o = Offset::of(at, self.space);
         let [f, t] = self.effort(&o);

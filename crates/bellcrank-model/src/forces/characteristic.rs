@@ -1,14 +1,16 @@
 //! The characteristic of a spring: a stiffness, or a curve through points.
 
 use crate::curve::{Beyond, Curve};
+use crate::dynamics::StateLaw;
 use crate::file::{Diagnostics, Field, FieldKind, Values};
+use std::sync::Arc;
 
 /// Force against displacement.
 pub enum Characteristic {
     /// k s.
     Linear(f64),
     /// A curve through points, from a table.
-    Curve(Curve),
+    Curve(Arc<Curve>),
 }
 
 /// The force of a spring at a displacement s.
@@ -27,7 +29,7 @@ impl Characteristic {
     pub fn read(values: &Values) -> Result<Characteristic, Diagnostics> {
         values.at_most_one(&["stiffness", "curve"])?;
         if let Some(curve) = curve(values, "curve")? {
-            return Ok(Characteristic::Curve(curve));
+            return Ok(Characteristic::Curve(Arc::new(curve)));
         }
         match values.optional_number("stiffness") {
             Some(k) => Ok(Characteristic::Linear(k)),
@@ -38,6 +40,14 @@ impl Characteristic {
                     "add `stiffness = …`, or `curve = [[displacement, force], …]`, or for a damper `damping = …`";
                 Err(values.error(message).help(help).into())
             }
+        }
+    }
+
+    /// The curve, as a function of the state; a stiffness has no narrow features.
+    pub fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        match self {
+            Characteristic::Curve(curve) if !curve.is_line() => vec![(curve.clone(), 1)],
+            _ => Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION, STUCK};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
-use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
+use crate::dynamics::{HoldingLaw, Limit, Mode, StateLaw, Track};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
 use crate::joints::cam;
@@ -286,6 +286,18 @@ impl Contact {
 impl Force for Contact {
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
+    }
+    /// The curve: what it does between two places may be passed over, sliding or flying.
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        match &self.shape {
+            ContactShape::Curve { beside, .. } => vec![(beside.curve.clone(), 1)],
+            _ => Vec::new(),
+        }
+    }
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        if let ContactShape::Curve { beside, .. } = &self.shape {
+            out.fill(beside.distance(at.ends).1);
+        }
     }
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         let gap = self.shape.touch(at.ends).gap;

@@ -3,9 +3,11 @@
 use super::characteristic::{Characteristic, curve_field};
 use super::{Along, Ends, Force, Kind, Seen, combined, scaled};
 use crate::channel::Quantity;
+use crate::dynamics::StateLaw;
 use crate::file::{Field, FieldKind};
 use crate::frames::{Covector, Stiffness};
 use crate::joints::Motion;
+use std::sync::Arc;
 
 /// −F(x − x₀) − c ẋ along a joint coordinate x.
 struct JointSpring {
@@ -48,6 +50,12 @@ impl Force for JointSpring {
     }
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         out.copy_from_slice(&[self.effort(at)]);
+    }
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        self.spring.laws()
+    }
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        out.fill(self.along.value(at) - self.rest);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         self.along.push(at, self.effort(at), out);

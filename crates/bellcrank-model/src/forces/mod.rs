@@ -27,12 +27,13 @@ pub use along::Along;
 pub use own::{Law, Own};
 
 use crate::channel::Quantity;
-use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
+use crate::dynamics::{HoldingLaw, Limit, Mode, StateLaw, Track};
 use crate::file::{Diagnostics, Expression, Field, Values};
 use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::joints::{Equation, Motion};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
+use std::sync::Arc;
 
 /// The most first-order states a force may have.
 pub const MAX_STATES: usize = 2;
@@ -93,6 +94,12 @@ pub trait Force: Send + Sync {
     fn courses(&self) -> Vec<&Expression> {
         Vec::new()
     }
+    /// The functions of motions between its ends that may have narrow features, each with the number of its arguments.
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        Vec::new()
+    }
+    /// The arguments of these, one law after the other.
+    fn law_arguments(&self, _at: &Seen, _out: &mut [f64]) {}
     /// Why its functions cannot depend on the state; nothing if they can.
     fn refuses_signals(&self) -> Option<&'static str> {
         Some("depends on time and inputs alone")

@@ -4,9 +4,10 @@ use super::characteristic::{Characteristic, curve_field};
 use super::line::{Line, Tension};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
-use crate::dynamics::{BY_VALUE, Mode, Track};
+use crate::dynamics::{BY_VALUE, Mode, StateLaw, Track};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
+use std::sync::Arc;
 
 /// Tension T = F(s) + c l̇ along the line, s = l − l₀. A one-sided one has T = 0 on the other side of
 /// s = 0, its damping sets in over a short elongation, and T never changes sign: its modes are slack, acting, and
@@ -143,6 +144,12 @@ impl Force for SpringDamper {
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         let line = Line::of(at);
         out.copy_from_slice(&[line.l, line.l - self.length, line.rate, self.tension(at.mode, &line).0.value]);
+    }
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        self.spring.laws()
+    }
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        out.fill(Line::of(at).l - self.length);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let line = Line::of(at);

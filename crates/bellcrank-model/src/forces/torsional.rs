@@ -3,9 +3,11 @@
 use super::characteristic::{Characteristic, curve_field};
 use super::{Along, Ends, Force, Kind, Seen, combined, scaled};
 use crate::channel::Quantity;
+use crate::dynamics::StateLaw;
 use crate::file::{Field, FieldKind};
 use crate::frames::{Covector, Stiffness};
 use crate::joints::{Motion, Z};
+use std::sync::Arc;
 
 /// Torque −F(θ − θ₀) − c θ̇ on the second body about the axis.
 struct Torsional {
@@ -56,6 +58,12 @@ impl Force for Torsional {
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         let (angle, rate) = (TURN.value(at), TURN.rate(at));
         out.copy_from_slice(&[angle, rate, -self.spring.at(angle - self.angle).force - self.damping * rate]);
+    }
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        self.spring.laws()
+    }
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        out.fill(TURN.value(at) - self.angle);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let spring = self.spring.at(TURN.value(at) - self.angle);

@@ -89,6 +89,16 @@ impl Switching for Relative {
         self.cartesian.courses()
     }
 
+    fn laws(&self) -> Vec<Law> {
+        self.cartesian.laws()
+    }
+
+    fn law_arguments(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let t = space(w);
+        self.fill(at, t);
+        self.cartesian.law_arguments(&t.point, &mut t.cartesian, out);
+    }
+
     fn may_stick(&self) -> Option<Subject> {
         self.cartesian.may_stick()
     }

@@ -129,7 +129,8 @@ impl System {
             }
             let blocks = first..self.constraints.len();
             let held = (!blocks.is_empty()).then_some((mode, blocks));
-            self.forces.push(PlacedForce { force, ends, angle, states, slot, held });
+            let arguments = force.laws().iter().map(|(_, arguments)| *arguments as u32).sum();
+            self.forces.push(PlacedForce { force, ends, angle, states, arguments, slot, held });
         }
         self.add_signals(slots.start);
     }

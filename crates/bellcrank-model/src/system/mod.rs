@@ -18,6 +18,7 @@ mod constraints;
 mod derivatives;
 mod equations;
 mod kinematics;
+mod laws;
 mod limits;
 mod not_finite;
 mod observe;
@@ -93,6 +94,8 @@ struct PlacedForce {
     angle: u32,
     /// The number of its block of states, or [`NO_STATES`].
     states: u32,
+    /// How many arguments its laws with narrow features have.
+    arguments: u32,
     /// Its place among the modes, if it switches.
     slot: Option<usize>,
     /// The mode in which these equations hold motions, and the constraint blocks that do.

@@ -73,6 +73,11 @@ impl PlacedSignal {
         if wrt == Unknown::V { &self.fast } else { &self.bodies }
     }
 
+    /// How many variables it has: time, inputs, sensors and states.
+    pub fn variables(&self, inputs: usize) -> usize {
+        1 + inputs + self.sensors.len() + self.states.len()
+    }
+
     /// What it is computed by; its first variables are time and inputs.
     pub fn value(&self) -> &crate::file::Expression {
         &self.value
@@ -196,6 +201,13 @@ impl System {
             None if v == 0 => at.t,
             None => at.charts.inputs.get(v - 1).copied().unwrap_or(f64::NAN),
         }
+    }
+
+    /// The values of all variables of a signal.
+    pub(super) fn signal_variables(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> impl Iterator<Item = f64> {
+        let known = std::iter::once(at.t).chain((1..=self.signals.inputs).map(|v| self.variable(v, at, &[])));
+        let sensed = s.sensors.iter().map(|x| self.sense(x, at, w, false).value);
+        known.chain(sensed).chain(s.states.iter().map(|k| self.state(*k, at)))
     }
 
     /// The value of a state of the user.

@@ -181,6 +181,14 @@ impl Switching for System {
         all.into_iter().map(|e| Box::new(e.clone()) as Box<dyn Course>).collect()
     }
 
+    fn laws(&self) -> Vec<Law> {
+        self.narrow_laws()
+    }
+
+    fn law_arguments(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        self.arguments_of_laws(at, &realized(w), out);
+    }
+
     fn may_stick(&self) -> Option<Subject> {
         let sticks = |f: &PlacedForce| {
             let mut modes = (BY_VALUE..=Mode::MAX).filter(|_| f.slot.is_some());

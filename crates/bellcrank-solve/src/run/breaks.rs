@@ -104,8 +104,10 @@ impl Timetable {
                 let middle = 0.5 * (a + b);
                 (a, b) = match (wild(a, middle), wild(middle, b)) {
                     (true, true) if wild(middle, middle) => return Some(middle),
-                    // bounds that are nowhere known
-                    (true, true) if b - a < 1e-6 * (to - from) => return None,
+                    // bounds that are nowhere known, unless they are those of a few numbers next to each other
+                    (true, true) if b - a < 1e-6 * (to - from) => {
+                        return (b - a <= 1e4 * f64::EPSILON * b.abs()).then_some(middle);
+                    }
                     (true, _) => (a, middle),
                     (false, true) => (middle, b),
                     (false, false) => break,

@@ -17,6 +17,9 @@ const OPEN: f64 = 0.01;
 /// An error that is estimated to be more than this many times the requested accuracy is told.
 const BEYOND: f64 = 10.0;
 
+/// A machine is far from the origin if it is so many of its sizes away.
+const FAR: f64 = 1e3;
+
 /// Something that a run cannot vouch for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
@@ -36,6 +39,17 @@ impl fmt::Display for Doubt {
     }
 }
 
+/// How far positions are from the origin, and what that leaves unknown of velocities, if it is more than the tolerance: on index 3 they
+/// are differences of positions, which Newton's iteration knows to a hundred roundings.
+fn blurred(summary: &Summary, options: &Options) -> Option<[f64; 2]> {
+    let far = summary.state.q.iter().fold(0.0f64, |m, q| m.max(q.abs()));
+    let steps = summary.statistics.steps as f64;
+    let controlled = options.step.is_none() && summary.names.formulation == "index3" && steps > 0.0;
+    let rate = 100.0 * f64::EPSILON * far * steps / summary.t;
+    let beyond = far > FAR * summary.drift.length && rate > options.rtol * summary.drift.speed;
+    (controlled && beyond).then_some([far, rate])
+}
+
 /// All doubts about a run, the gravest first.
 pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
     let bounds = Bounds::of(options);
@@ -52,6 +66,14 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
             "the error is estimated at {error:.1e} of the machine's size, {times:.0} times the requested accuracy"
         );
         doubt("accuracy", message, finer);
+    }
+    if let Some(blur) = blurred(summary, options) {
+        let [far, rate] = blur;
+        let message = format!(
+            "positions are up to {far:.1e} m from the origin; their rounding makes velocities of index 3 uncertain by {rate:.1e} m/s, \
+             more than the tolerance"
+        );
+        doubt("accuracy", message, "move the model to the origin, or use another formulation, such as `ggl`");
     }
     if position.verdict == Verdict::Bad {
         let (size, part) = (position.size, position.relative());

@@ -12,6 +12,7 @@ pub mod doubts;
 mod foreign;
 mod guests;
 mod handover;
+mod hidden;
 mod impact;
 mod inputs;
 mod monitors;
@@ -38,6 +39,7 @@ pub use summary::{Drift, Energy, Excess, FinalValues, Names, OutputSummary, Stat
 
 use crate::choices::{Options, Solver};
 use crate::engines::{Engine, Statistics, StepError};
+use crate::events::EventRoot;
 use crate::history::{AcceptedStep, History};
 use crate::plan::{self, Decided, Plan, Posed, Revision};
 use crate::record::{Header, Recorder};
@@ -46,6 +48,7 @@ use bellcrank_math::threads::team::Team;
 use bellcrank_model::{Point, State};
 use companion::Companion;
 use guests::Guests;
+use hidden::Hidden;
 use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
 use observer::Observer;
 use passing::Passing;
@@ -100,6 +103,17 @@ struct Effort {
     iterations: usize,
 }
 
+/// A step, and what it met first.
+struct Stepped {
+    effort: Effort,
+    /// The time that it could not pass.
+    stop: f64,
+    root: Option<EventRoot>,
+    hidden: Option<Hidden>,
+    /// Where it ends.
+    to: f64,
+}
+
 /// A step as monitors see it.
 macro_rules! view {
     ($simulation:expr, $from:expr, $to:expr) => {
@@ -144,6 +158,7 @@ impl Simulation {
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant, sweeps);
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
+        let laws = if assembly.degrees_of_freedom > 0 { posed.dynamics.laws() } else { Vec::new() };
         let mut found = assembly.clone();
         let point = &if switches > 0 {
             observer.lock(point, &mut found)?
@@ -166,7 +181,7 @@ impl Simulation {
             plan,
             engine,
             observer,
-            passing: Passing::new(switches),
+            passing: Passing::new(switches, laws),
             timetable,
             monitors,
             left_out: LeftOutWatch::default(),
@@ -310,13 +325,8 @@ impl Simulation {
         if from >= until {
             return Ok(());
         }
-        let stop = self.stop(until).min(from + self.passing.longest);
-        let effort = self.take_step(stop)?;
-        self.refuse_poles(from)?;
-        let since = self.monitors.clock.now();
-        let root = self.find(from)?;
-        let to = root.map_or(self.engine.state().t, |root| root.t);
-        if root.is_none() {
+        let Stepped { effort, stop, root, hidden, to } = self.step_and_find(from, until)?;
+        if root.is_none() && hidden.is_none() {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
@@ -324,11 +334,15 @@ impl Simulation {
             self.monitors.energy.forget_power();
         }
         self.report_step(from, to, effort, out);
+        let since = self.monitors.clock.now();
         self.monitors.step(&mut view!(self, from, to))?;
         self.monitors.clock.add(Phase::Checks, since);
         self.sample(self.guests.before(to), sampler, out)?;
-        if root.is_some() || self.options.step.is_some() {
+        if root.is_some() || hidden.is_some() || self.options.step.is_some() {
             self.monitors.limits.between(&mut view!(self, from, to))?;
+        }
+        if let Some(hidden) = hidden {
+            self.turn_back(hidden)?;
         }
         if let Some(root) = root {
             self.pass(root, from, out)?;
@@ -345,6 +359,28 @@ impl Simulation {
         }
         self.cross_breaks(until, sampler, out)?;
         self.exchange_due(sampler, out)
+    }
+
+    /// A step, and where it has to end: at the first event, or before a feature that it passed over. One that passed over
+    /// something at once is taken anew.
+    fn step_and_find(&mut self, from: f64, until: f64) -> Result<Stepped, StepError> {
+        loop {
+            let stop = self.stop(until).min(from + self.passing.longest);
+            let effort = self.take_step(stop)?;
+            self.refuse_poles(from)?;
+            let since = self.monitors.clock.now();
+            let root = self.find(from)?;
+            let to = root.map_or(self.engine.state().t, |root| root.t);
+            let hidden = self.passed_over(from, to)?;
+            self.monitors.clock.add(Phase::Checks, since);
+            match hidden {
+                None => return Ok(Stepped { effort, stop, root, hidden: None, to }),
+                Some(hidden) if hidden.seen > from => {
+                    return Ok(Stepped { effort, stop, root: None, hidden: Some(hidden), to: hidden.seen });
+                }
+                Some(hidden) => self.turn_back(hidden)?,
+            }
+        }
     }
 
     /// Shows the monitors that velocities jumped.

@@ -1,6 +1,7 @@
 //! Passing an event: where it is, and how a run goes on behind it.
 
 use super::Simulation;
+use super::hidden::NarrowFeatures;
 use super::impact::Resolved;
 use super::observer::Observer;
 use crate::engines::StepError;
@@ -8,7 +9,7 @@ use crate::events::{Event, EventFinder, EventRoot};
 use crate::plan::Revision;
 use crate::record::Recorder;
 use bellcrank_math::tape::Tape;
-use bellcrank_model::dynamics::Crossing;
+use bellcrank_model::dynamics::{Crossing, Law};
 
 /// Events in a row that may happen without time passing, and one more for each switch function.
 const MOST_AT_ONCE: usize = 100;
@@ -21,11 +22,12 @@ const REPEATED: std::ops::Range<usize> = 20..30;
 const SHORTER: f64 = 0.25;
 
 /// No more than this fraction of a run is no time.
-const NO_TIME: f64 = 1e-13;
+pub(super) const NO_TIME: f64 = 1e-13;
 
 /// The switch functions of a run, and what happened so far.
 pub(super) struct Passing {
     finder: EventFinder,
+    pub features: NarrowFeatures,
     /// Events at the present time.
     pub repeated: usize,
     /// The next step is no longer, where those before it led to events without time passing.
@@ -34,8 +36,15 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub fn new(switches: usize) -> Passing {
-        Passing { finder: EventFinder::new(switches), repeated: 0, longest: f64::INFINITY, events: Vec::new() }
+    pub fn new(switches: usize, laws: Vec<Law>) -> Passing {
+        let features = NarrowFeatures::new(laws);
+        Passing {
+            finder: EventFinder::new(switches),
+            features,
+            repeated: 0,
+            longest: f64::INFINITY,
+            events: Vec::new(),
+        }
     }
 
     /// The number of switch functions.
@@ -51,6 +60,7 @@ impl Passing {
     /// Tells a tape what was seen and what happened.
     pub fn keep(&mut self, tape: &mut Tape) {
         tape.plain(&mut self.finder);
+        self.features.keep(tape);
         tape.count(&mut self.repeated);
         tape.number(&mut self.longest);
         tape.plain(&mut self.events);
@@ -59,6 +69,7 @@ impl Passing {
     /// Switch functions are looked at anew: the state or the equations are others.
     pub fn restart(&mut self) {
         self.finder.restart();
+        self.features.restart();
     }
 }
 
@@ -107,6 +118,10 @@ impl Simulation {
         observer.go_to(root.t, &mut *self.engine)?;
         // turns are counted from the end of the step back to here by the velocities that led here, before these jump
         observer.dynamics.settle_past(f64::INFINITY, &mut observer.state, &mut observer.w);
+        // what sticks is at rest to rounding, and not to the tolerance of a dense output: let go, it would begin to slip backward
+        if observer.dynamics.reactive() && observer.dynamics.may_stick().is_some() {
+            observer.consistent()?;
+        }
         let Resolved { events: happened, work } = observer.happen(root.switch)?;
         self.monitors.energy.work += work;
         let passed = root.t - from > NO_TIME * self.options.until;

@@ -74,6 +74,34 @@ impl Expression {
         if at.len() > MOST_BENDS { Err(Unfollowed::TooMany(at.len())) } else { Ok(Bends { at }) }
     }
 
+    /// Whether it is a polynomial of its variables of degree three or less: one without narrow features.
+    pub fn is_plain(&self) -> bool {
+        const PLAIN: u32 = 3;
+        let mut degree = [0u32; STACK];
+        let mut top = 0;
+        for instruction in &self.program {
+            let (arity, name) = match *instruction {
+                Instruction::Number(_) | Instruction::Variable(_) => (0, ""),
+                Instruction::Lookup(_, arity) => (arity as usize, ""),
+                Instruction::Apply(f) => (f.arity, f.name),
+            };
+            top -= arity;
+            let of = &degree[top..top + arity];
+            let (first, last) = (of.first().copied().unwrap_or(0), of.last().copied().unwrap_or(0));
+            degree[top] = match (name, arity) {
+                (_, 0) => u32::from(matches!(instruction, Instruction::Variable(_))),
+                _ if of.iter().all(|d| *d == 0) => 0,
+                ("+" | "-", _) => first.max(last),
+                ("*", _) => first + last,
+                ("/", 2) if last == 0 => first,
+                _ => PLAIN + 1,
+            }
+            .min(PLAIN + 1);
+            top += 1;
+        }
+        self.outer.is_none() && degree[0] <= PLAIN
+    }
+
     /// Value and derivatives along the variables on the given branches, or on those of the present values; shows the distance
     /// d at every bend.
     pub fn follow(
@@ -192,6 +220,10 @@ mod tests {
     fn what_does_not_move_with_the_state_does_not_bend() {
         let count = |text: &str| parse(text).state_bends(1).map(|bends| bends.count());
         assert_eq!(count("abs(-3)*x"), Ok(0));
+        let plain = ["x", "2*x*y - y/3 + t", "-(x + 1)*(x - 1)*y", "sin(2)*x", "3"];
+        let others = ["x^2", "1/x", "x*x*y*y", "exp(x)", "abs(x)", "x < 1", "sin(t)*x"];
+        plain.into_iter().for_each(|text| assert!(parse(text).is_plain(), "{text}"));
+        others.into_iter().for_each(|text| assert!(!parse(text).is_plain(), "{text}"));
         assert_eq!(count("floor(x)"), Err(Unfollowed::Function("floor")));
         assert_eq!(count("step(x, 0, 0, 1, 1) + atan2(x, y)"), Ok(0));
         assert_eq!(count("abs(x)+".repeat(8).trim_end_matches('+')), Err(Unfollowed::TooMany(8)));

@@ -11,7 +11,7 @@
 
 use super::interval::Interval;
 use super::{Expression, Instruction, STACK};
-use crate::dynamics::{Ahead, Break, Course};
+use crate::dynamics::{Ahead, Break, Course, StateLaw};
 
 /// Windows of one search. A search that takes more ends where it has got to.
 const WINDOWS: usize = 4000;
@@ -121,16 +121,23 @@ impl Expression {
 
     /// Bounds and branches over a stretch of time.
     fn over(&self, inputs: &[f64], t: Interval) -> RangeInTime {
-        let mut stack = [RangeInTime::smooth(t); STACK];
+        self.over_all(|v| match v.checked_sub(1) {
+            None => RangeInTime::smooth(t),
+            Some(v) => {
+                let input = inputs.get(v).map(|input| RangeInTime::smooth(Interval::point(*input)));
+                input.unwrap_or_else(RangeInTime::of_state)
+            }
+        })
+    }
+
+    /// Bounds and branches over what is known of its variables.
+    fn over_all(&self, variable: impl Fn(usize) -> RangeInTime) -> RangeInTime {
+        let mut stack = [RangeInTime::of_state(); STACK];
         let mut top = 0;
         for instruction in &self.program {
             stack[top] = match *instruction {
                 Instruction::Number(value) => RangeInTime::smooth(Interval::point(value)),
-                Instruction::Variable(0) => RangeInTime::smooth(t),
-                Instruction::Variable(v) => match inputs.get(v as usize - 1) {
-                    Some(input) => RangeInTime::smooth(Interval::point(*input)),
-                    None => RangeInTime::of_state(),
-                },
+                Instruction::Variable(v) => variable(v as usize),
                 Instruction::Lookup(table, arity) => {
                     top -= arity as usize;
                     let parts = &stack[top..top + arity as usize];
@@ -139,7 +146,8 @@ impl Expression {
                     let bounds = match (x, y) {
                         (Some(x), Some(y)) => Interval::point(surface.at(x, if arity > 1 { y } else { 0.0 }).value),
                         _ => {
-                            let [lo, hi] = surface.bounds_over([parts[0].bounds.lo, parts[0].bounds.hi]);
+                            let [x, y] = [0, arity as usize - 1].map(|k| [parts[k].bounds.lo, parts[k].bounds.hi]);
+                            let [lo, hi] = surface.bounds_over(x, y);
                             Interval::new(lo, hi)
                         }
                     };
@@ -256,6 +264,18 @@ fn applied(f: &super::function::Function, parts: &[RangeInTime]) -> RangeInTime 
 
 fn point(x: f64) -> Interval {
     if x.is_nan() { Interval::ALL } else { Interval::point(x) }
+}
+
+impl StateLaw for Expression {
+    fn value(&self, x: &[f64]) -> f64 {
+        self.value_of(x)
+    }
+
+    fn bounds(&self, x: &[[f64; 2]]) -> [f64; 2] {
+        let over = |v: usize| x.get(v).map_or(Interval::ALL, |[lo, hi]| Interval::new(*lo, *hi));
+        let Interval { lo, hi } = self.over_all(|v| RangeInTime::smooth(over(v))).bounds;
+        [lo, hi]
+    }
 }
 
 impl Course for Expression {

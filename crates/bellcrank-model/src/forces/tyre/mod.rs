@@ -8,7 +8,7 @@ use super::closing::{CLOSED, Closing, DAMPING, OPEN, Push};
 use super::{Ends, Force, Kind, Made, Placement, Seen, StateSlopes, Switch};
 use crate::channel::Quantity;
 use crate::dual::{Dual, DualFrame, DualVec, OF_TWO, add_stiffness};
-use crate::dynamics::{Limit, Mode};
+use crate::dynamics::{Limit, Mode, StateLaw};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::{X, Y, Z};
@@ -17,6 +17,7 @@ use bellcrank_math::Vec3;
 use brush::Brush;
 use magic::Coefficients;
 use road::Road;
+use std::sync::Arc;
 
 /// A disk of radius R on the second body, which presses on a road of the first and slips on it [Pacejka 2012].
 ///
@@ -408,6 +409,16 @@ impl Force for Tyre {
     }
     fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
         Some((Limit::Depth, (-self.contact::<0>(at).gap.x).max(0.0) / self.radius))
+    }
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        self.road.0.iter().map(|height| (Arc::new(height.clone()) as Arc<dyn StateLaw>, 2)).collect()
+    }
+    /// The place of the wheel over the road.
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        let [road, wheel] = [0, 1].map(|k| &at.ends[k]);
+        let d = wheel.p - road.p;
+        let across = if self.space == Space::Space { road.axis(Y).dot(d) } else { 0.0 };
+        out.copy_from_slice(&[road.axis(X).dot(d), across]);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let c = self.contact::<0>(at);

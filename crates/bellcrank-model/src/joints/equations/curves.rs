@@ -137,8 +137,14 @@ impl Equation for OnCurve {
     fn ranged(&self) -> bool {
         !self.beside.curve.is_closed()
     }
+    fn follows(&self) -> Option<&Arc<Profile>> {
+        Some(&self.beside.curve)
+    }
+    fn parameter(&self, at: &Frames) -> f64 {
+        self.beside.distance(at.ends).1
+    }
     fn beyond(&self, at: &Frames) -> Option<f64> {
-        self.ranged().then(|| self.beside.curve.beyond(self.beside.distance(at.ends).1))
+        self.ranged().then(|| self.beside.curve.beyond(self.parameter(at)))
     }
 }
 
@@ -207,7 +213,13 @@ impl Equation for FaceOnCurve {
     fn ranged(&self) -> bool {
         !self.curve.is_closed()
     }
+    fn follows(&self) -> Option<&Arc<Profile>> {
+        Some(&self.curve)
+    }
+    fn parameter(&self, at: &Frames) -> f64 {
+        self.touch(at).s
+    }
     fn beyond(&self, at: &Frames) -> Option<f64> {
-        self.ranged().then(|| self.curve.beyond(self.touch(at).s))
+        self.ranged().then(|| self.curve.beyond(self.parameter(at)))
     }
 }

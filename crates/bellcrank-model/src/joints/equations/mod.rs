@@ -18,6 +18,8 @@ pub use rolling::{NoSlipAlong, Roll, no_slip_along, no_slip_on_plane, roll, touc
 
 use crate::file::Expression;
 use crate::frames::{Frames, Row, Stiffness};
+use crate::profile::Profile;
+use std::sync::Arc;
 
 /// An equation between two frames that is plain data: large models are made of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +91,14 @@ pub trait Equation: Send + Sync {
     /// How far it is beyond the end of its curve, in lengths of it, if that has ends.
     fn beyond(&self, _at: &Frames) -> Option<f64> {
         None
+    }
+    /// The curve that it follows, if it does.
+    fn follows(&self) -> Option<&Arc<Profile>> {
+        None
+    }
+    /// The parameter of the point of that curve at which it is.
+    fn parameter(&self, _at: &Frames) -> f64 {
+        0.0
     }
     /// The angles whose full turns it needs, in the order of [`Frames::near`]; at most one equation of
     /// a joint may need any.

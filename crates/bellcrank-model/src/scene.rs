@@ -16,8 +16,9 @@
 //! }
 //! ```
 //!
-//! A body with a `mesh` has its corners, nine single-precision numbers for a triangle, as base64.
-//! `axis` is there where the element has one, `path` (points of a curve on the first body) where it follows one, `load` (at time zero) where a force acts on one body.
+//! A body with `solids` is drawn as these: corners, nine single-precision numbers for a triangle, as base64, and where they differ from the
+//! body a `colour` and an `opacity`. Those of `ground` stand in the world. A body that is `hidden` is drawn when the reader asks for it.
+//! `axis` is there where the element has one, `path` (points of a curve on the first body) where it follows one, `radii` where something round is about its ends, `load` (at time zero) where a force acts on one body.
 //!
 //! A flexible body (kind `flexible`) has the positions of its nodes, and how each modal coordinate moves them: node k is at
 //! `nodes[k]` + Σ (value of `modes[i].channel`) · `modes[i].shape[k]` in the body's frame, which `rod.x …` moves. With
@@ -30,6 +31,7 @@
 //! {"name": "B", "kind": "revolute", "between": [null, 0], "on": [[…], […]], "bend": [null, [[0, 0, 0]]]}
 //! ```
 
+use crate::appearance::{Appearance, VisualSolid};
 use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
 use crate::catalog::mode_name;
 use crate::dynamics::BY_VALUE;
@@ -90,6 +92,9 @@ pub struct Scene {
     pub gravity: Triple,
     /// The bodies.
     pub bodies: Vec<SceneBody>,
+    /// What is drawn of the ground.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ground: Vec<SceneSolid>,
     /// The joints.
     pub joints: Vec<SceneElement>,
     /// The forces.
@@ -115,9 +120,15 @@ pub struct SceneBody {
     pub rotation: [f64; 4],
     /// Its shape.
     pub shape: Shape,
-    /// Triangles to draw instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mesh: Option<SceneMesh>,
+    /// Its colour and opacity.
+    #[serde(flatten)]
+    pub appearance: Appearance,
+    /// Whether it is not drawn at first.
+    #[serde(skip_serializing_if = "is_false")]
+    pub hidden: bool,
+    /// What is drawn in the place of the shape.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub solids: Vec<SceneSolid>,
     /// How it deforms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flexible: Option<SceneFlexible>,
@@ -127,19 +138,26 @@ fn upright() -> [f64; 4] {
     bellcrank_math::Quat::IDENTITY.0
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// Triangles in the body's frame.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
 #[serde(default)]
-pub struct SceneMesh {
+pub struct SceneSolid {
     /// Nine single-precision numbers for each, as base64.
     pub triangles: String,
+    /// Colour and opacity, where they are not those of the body.
+    #[serde(flatten)]
+    pub appearance: Appearance,
 }
 
-impl SceneMesh {
-    /// Triangles from x, y and z of their corners, one after the other.
-    pub fn of(corners: &[f32]) -> SceneMesh {
-        let bytes: Vec<u8> = corners.iter().flat_map(|x| x.to_le_bytes()).collect();
-        SceneMesh { triangles: STANDARD.encode(bytes) }
+impl SceneSolid {
+    /// The triangles of a solid: x, y and z of their corners, one after the other.
+    pub fn of(solid: &VisualSolid) -> SceneSolid {
+        let bytes: Vec<u8> = solid.mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
+        SceneSolid { triangles: STANDARD.encode(bytes), appearance: solid.appearance }
     }
 
     /// The corners of the triangles; those that are no numbers are at the origin, and a text that is none has no triangles.
@@ -201,6 +219,10 @@ pub struct SceneElement {
     /// Points of the curve that it follows, in the frame of the first body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<Triple>>,
+    /// The radii of what is round about its ends, zero where nothing is: a tyre, a roller; of a rope also negative ones, pulleys that lie to
+    /// its right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub radii: Vec<f64>,
     /// The coordinates of a joint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motions: Option<Vec<Cow<'static, str>>>,
@@ -250,6 +272,7 @@ impl Scene {
             space: model.space,
             gravity: model.gravity.into(),
             bodies: model.bodies.iter().filter(|b| b.is_shown()).map(body).collect(),
+            ground: model.ground.iter().map(SceneSolid::of).collect(),
             joints: model.joints.iter().filter(|j| is_drawn(j)).map(|j| joint(j, model)).collect(),
             forces: model.forces.iter().map(|f| force(f, model)).collect(),
             probes: model.probes.iter().map(|p| probe(p, model)).collect(),
@@ -273,13 +296,16 @@ struct Streamed<'a>(&'a Model);
 impl Serialize for Streamed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let model = self.0;
-        let mut out = serializer.serialize_struct("Scene", 9)?;
+        let mut out = serializer.serialize_struct("Scene", 10)?;
         out.serialize_field("format", FORMAT)?;
         out.serialize_field("version", &VERSION)?;
         out.serialize_field("model", &model.name)?;
         out.serialize_field("space", &model.space)?;
         out.serialize_field("gravity", &Triple(model.gravity))?;
         out.serialize_field("bodies", &Each(|| model.bodies.iter().filter(|b| b.is_shown()).map(body)))?;
+        if !model.ground.is_empty() {
+            out.serialize_field("ground", &Each(|| model.ground.iter().map(SceneSolid::of)))?;
+        }
         out.serialize_field("joints", &Each(|| model.joints.iter().filter(|j| is_drawn(j)).map(|j| joint(j, model))))?;
         out.serialize_field("forces", &Each(|| model.forces.iter().map(|f| force(f, model))))?;
         out.serialize_field("probes", &Each(|| model.probes.iter().map(|p| probe(p, model))))?;
@@ -306,7 +332,6 @@ fn triples(points: impl IntoIterator<Item = Vec3>) -> Vec<Triple> {
 }
 
 fn body(b: &BodyEntry) -> SceneBody {
-    let mesh = b.mesh.as_ref().map(|mesh| SceneMesh::of(&mesh.corners));
     let flexible = b.body.coordinates().deformable().map(|of| flexible(&b.name, of));
     SceneBody {
         name: b.name.clone(),
@@ -315,7 +340,9 @@ fn body(b: &BodyEntry) -> SceneBody {
         at: b.at.into(),
         rotation: b.rotation.0,
         shape: b.shape,
-        mesh,
+        appearance: b.appearance,
+        hidden: b.hidden,
+        solids: b.solids.iter().map(SceneSolid::of).collect(),
         flexible,
     }
 }
@@ -386,6 +413,7 @@ fn joint(j: &JointEntry, model: &Model) -> SceneElement {
         }
     }
     out.path = path(&j.ends, j.joint.outline());
+    out.radii = j.joint.radii();
     let motions = joints::names(&j.joint.motions(space));
     out.motions = Some(motions.iter().map(|[coordinate, _]| (*coordinate).into()).collect());
     out
@@ -403,7 +431,8 @@ fn force(f: &ForceEntry, model: &Model) -> SceneElement {
         }
         ends => {
             out.path = path(&f.ends, f.force.outline());
-            if ends == Some(forces::Ends::Turning) {
+            out.radii = f.force.radii();
+            if matches!(ends, Some(forces::Ends::Frames | forces::Ends::Turning | forces::Ends::Wheel)) {
                 out.axis = axes(&f.ends, joints::Z);
             }
             out.spring = Some(springs(f, at, &inputs));

@@ -455,7 +455,7 @@ fn visuals_are_written_and_read_back() {
     let direct = sample.read(&[]).unwrap_or_else(|e| panic!("{e}"));
     let again = bellcrank_model::read::read_text("sample.toml", &toml, &[]).unwrap_or_else(|e| panic!("{e}"));
     let corners = |r: &bellcrank_model::read::Read| {
-        r.model.bodies[0].mesh.as_ref().map(|m| m.corners.clone()).unwrap_or_default()
+        r.model.bodies[0].solids.first().map(|s| s.mesh.corners.clone()).unwrap_or_default()
     };
     let (a, b) = (corners(&direct), corners(&again));
     assert!(a.len() > 300 && a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));

@@ -171,7 +171,26 @@ pub const BODY: &[Field] = &[
         "a flexible beam from point to point, its frame at the first",
     ),
     Field::optional("modal", FieldKind::Table(MODAL), "", "", "a flexible body from the modes in a file"),
+    COLOUR,
+    OPACITY,
+    HIDDEN,
 ];
+
+const COLOUR: Field = Field::optional(
+    "colour",
+    FieldKind::Text,
+    "",
+    "chosen by the program, for a visual the body's",
+    "colour to draw it with: `\"#e8863a\"`, or a name such as `\"red\"`, `\"steel\"`, `\"orange\"`",
+);
+const OPACITY: Field = Field::optional(
+    "opacity",
+    FieldKind::NonNegative,
+    "",
+    "opaque, for a visual the body's",
+    "how much of it is seen, from 0 (nothing) to 1 (opaque)",
+);
+const HIDDEN: Field = Field::optional("hidden", FieldKind::Flag, "", "false", "not drawn");
 
 /// Keys of an `orientation` by one turn.
 pub const TURN: &[Field] = &[
@@ -541,7 +560,7 @@ pub const OUTPUT: &[Field] = &[
 
 /// Keys of `[visual.NAME]`.
 pub const VISUAL: &[Field] = &[
-    Field::required("body", FieldKind::Name, "", "the body it belongs to"),
+    Field::required("body", FieldKind::Name, "", "the body it belongs to, or `ground`"),
     Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "where its origin is, in the body's frame"),
     Field::optional(
         "orientation",
@@ -569,6 +588,9 @@ pub const VISUAL: &[Field] = &[
         "",
         "a cone along z about its centre of mass, its tip up",
     ),
+    COLOUR,
+    OPACITY,
+    HIDDEN,
 ];
 
 const VISUAL_MESH: &[Field] = &[MESH_FILE, MESH_SCALE];

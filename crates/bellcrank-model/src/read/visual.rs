@@ -2,10 +2,10 @@
 
 use super::Reader;
 use super::fields::VISUAL;
+use crate::appearance::{Appearance, Rgb, add_solid};
 use crate::file::*;
 use crate::mesh::{self, Mesh};
 use bellcrank_math::{Quat, Vec3};
-use std::sync::Arc;
 
 impl<'a> Reader<'a> {
     pub(super) fn read_visual(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
@@ -13,10 +13,7 @@ impl<'a> Reader<'a> {
         let what = values.what();
         let kinds = ["mesh", "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone"];
         values.at_most_one(&kinds)?;
-        let Some(b) = self.body(values.name("body"), what)? else {
-            let message = format!("{what} is on the ground, which is not drawn");
-            return Err(values.error_at("body", message).help("name a body").into());
-        };
+        let body = self.body(values.name("body"), what)?;
         let positive = |table: &Values, key: &str, x: Vec3| match x.0.iter().all(|x| *x > 0.0) {
             true => Ok(x),
             false => Err(table.error_at(key, format!("`{key}` of {what} must be positive"))),
@@ -39,7 +36,13 @@ impl<'a> Reader<'a> {
             None => Quat::IDENTITY,
         };
         mesh.carry(turn.matrix(), values.optional_vector("at").unwrap_or_default());
-        self.model.bodies[b].show(mesh);
+        let solids = match body {
+            Some(b) => &mut self.model.bodies[b].solids,
+            None => &mut self.model.ground,
+        };
+        if !values.flag("hidden") {
+            add_solid(solids, mesh, appearance(&values)?);
+        }
         Ok(())
     }
 
@@ -70,12 +73,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl crate::model::BodyEntry {
-    /// Adds triangles in the body's frame to what is drawn of it.
-    pub fn show(&mut self, more: Mesh) {
-        match &mut self.mesh {
-            Some(mesh) => Arc::make_mut(mesh).corners.extend(more.corners),
-            None => self.mesh = Some(Arc::new(more)),
-        }
+/// The colour and the opacity of a body or a visual.
+pub(super) fn appearance(values: &Values) -> Result<Appearance, Diagnostics> {
+    let colour = match values.optional_name("colour") {
+        None => None,
+        Some(given) => Some(Rgb::parse(given.name).map_err(|(message, help)| {
+            values.error_at("colour", format!("`colour` of {}: {message}", values.what())).help(help)
+        })?),
+    };
+    let opacity = values.optional_number("opacity");
+    if let Some(bad) = opacity.filter(|x| *x > 1.0) {
+        let message = format!("`opacity` of {} must be from 0 to 1, found {bad}", values.what());
+        let help = "1 is opaque, 0 cannot be seen, 0.3 is like tinted glass";
+        return Err(values.error_at("opacity", message).help(help).into());
     }
+    Ok(Appearance { colour, opacity })
 }

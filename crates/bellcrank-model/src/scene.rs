@@ -535,6 +535,82 @@ mod tests {
         assert!(near(&v["probes"][0]["on"], [1.0, 0.0, 0.0]));
     }
 
+    /// What is alike is one solid; a visual without a colour has that of its body, which is in the scene once.
+    #[test]
+    fn looks_of_bodies_visuals_and_the_ground_are_in_the_scene() {
+        let v = of(r##"
+            [body.a]
+            mass = 1
+            sphere = { radius = 0.5 }
+            colour = "#C02644"
+            opacity = 0.25
+            [body.b]
+            mass = 1
+            hidden = true
+            [visual.one]
+            body = "a"
+            box = { size = [1, 1, 1] }
+            [visual.two]
+            body = "a"
+            at = [3, 0, 0]
+            box = { size = [1, 1, 1] }
+            [visual.three]
+            body = "a"
+            sphere = { radius = 0.1 }
+            colour = "red"
+            [visual.never]
+            body = "a"
+            sphere = { radius = 0.1 }
+            hidden = true
+            [visual.floor]
+            body = "ground"
+            box = { size = [9, 9, 0.1] }
+            opacity = 0.5
+        "##);
+        let (a, b) = (&v["bodies"][0], &v["bodies"][1]);
+        assert_eq!((&a["colour"], &a["opacity"], a.get("hidden")), (&json!("#c02644"), &json!(0.25), None));
+        assert_eq!((b.get("colour"), &b["hidden"], b.get("solids")), (None, &json!(true), None));
+        let solids: Vec<SceneSolid> = serde_json::from_value(a["solids"].clone()).unwrap();
+        let told: Vec<_> =
+            solids.iter().map(|s| (s.corners().len(), s.appearance.colour.map(|c| c.to_string()))).collect();
+        assert_eq!(told[0], (24, None));
+        assert_eq!((told.len(), &told[1].1), (2, &Some("#d62728".into())));
+        assert_eq!((&v["ground"][0]["opacity"], v["ground"].as_array().map(Vec::len)), (&json!(0.5), Some(1)));
+    }
+
+    #[test]
+    fn ropes_tyres_and_rollers_tell_their_radii() {
+        let v = of(r#"
+            [model]
+            plane = "xy"
+            [body.block]
+            cylinder = { radius = 0.1, length = 0.05, mass = 40 }
+            at = [0, -2]
+            [body.load]
+            mass = 1
+            at = [0.3, -1]
+            [body.wheel]
+            cylinder = { radius = 0.3, length = 0.1, mass = 9 }
+            at = [5, 0.3]
+            [force.rope]
+            type = "rope"
+            bodies = ["ground", "block", "ground", "load"]
+            at = [[-0.1, 0], [0, -2], [0.2, 0], [0.3, -1]]
+            radii = [0.1, 0.1]
+            stiffness = 1
+            [force.tyre]
+            type = "tyre"
+            between = ["ground", "wheel"]
+            stiffness = 1e5
+            friction = 1
+            slip_stiffness = 1e4
+        "#);
+        // the block hangs to the left of the rope that comes down and goes up again, the fixed pulley is to its right
+        assert_eq!(v["forces"][0]["radii"], json!([0.0, 0.1, -0.1, 0.0]));
+        let tyre = &v["forces"][1];
+        assert_eq!((&tyre["radii"], &tyre["axis"][1]), (&json!([0.0, 0.3]), &json!([0.0, 0.0, 1.0])));
+    }
+
     #[test]
     fn springs_are_told_from_dampers_in_space() {
         let v = of(r#"

@@ -442,6 +442,27 @@ mod tests {
     }
 
     #[test]
+    fn bodies_have_the_colours_of_the_model_and_hidden_ones_are_not_drawn() {
+        let dir = std::env::temp_dir().join(format!("bellcrank-picture-looks-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let csv = dir.join("results.csv");
+        std::fs::write(&csv, "time [s],a.x,b.x\n0,0,0\n").unwrap();
+        let columns = Columns::open(&csv).unwrap();
+        let model = "model.plane = \"xy\"\n[body.a]\nmass = 1\nbox = { size = [1, 1] }\ncolour = \"#00ff00\"\nopacity = 0.5\n\
+                     [body.b]\nmass = 1\ncylinder = { radius = 50 }\nhidden = true\n\
+                     [visual.plate]\nbody = \"ground\"\nat = [0, 2]\nbox = { size = [1, 0.5] }\ncolour = \"#0000ff\"\n";
+        let model = bellcrank_model::read::read_text("m.toml", model, &[]).unwrap_or_else(|e| panic!("{e}")).model;
+        let svg = picture(&Scene::of(&model), &columns, 300.0, 200.0).unwrap().to_svg();
+        std::fs::remove_dir_all(&dir).unwrap();
+        let fill = colours().body(0);
+        let green = Colour::hex(0x00ff00).towards(WHITE, 0.35);
+        let written = |c: Colour| format!("#{:02x}{:02x}{:02x}", c.0, c.1, c.2);
+        assert!(svg.contains(&written(green)) && svg.contains("opacity=\"0.5"), "{svg}");
+        assert!(svg.contains("#0000ff") && !svg.contains("<circle"), "{svg}");
+        assert!(!svg.contains(&written(fill.towards(WHITE, 0.35))), "{svg}");
+    }
+
+    #[test]
     fn a_fine_mesh_makes_no_large_picture() {
         let canvas = |corners: &[[Vec3; 3]]| {
             let mut canvas = Canvas { planar: false, camera: Mat3::IDENTITY, size: 1.0, pale: 0.0, pieces: vec![] };

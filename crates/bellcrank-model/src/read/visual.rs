@@ -14,9 +14,15 @@ impl<'a> Reader<'a> {
         let kinds = ["mesh", "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone"];
         values.at_most_one(&kinds)?;
         let body = self.body(values.name("body"), what)?;
-        let positive = |table: &Values, key: &str, x: Vec3| match x.0.iter().all(|x| *x > 0.0) {
-            true => Ok(x),
-            false => Err(table.error_at(key, format!("`{key}` of {what} must be positive"))),
+        // in the plane a solid is a plate: it is a tenth as thick as it is wide
+        let positive = |table: &Values, key: &str, mut x: Vec3| {
+            if self.plane {
+                x[2] = 0.1 * x[0].min(x[1]);
+            }
+            match x.0.iter().all(|x| *x > 0.0) {
+                true => Ok(x),
+                false => Err(table.error_at(key, format!("`{key}` of {what} must be positive"))),
+            }
         };
         let mut mesh = match kinds.iter().find_map(|kind| values.optional_table(kind).map(|table| (*kind, table))) {
             None => {

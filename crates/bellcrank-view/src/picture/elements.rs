@@ -162,7 +162,11 @@ impl MovingScene<'_> {
 
     /// A tyre about its wheel: a ring in the plane, a tread in space.
     fn tyre(&mut self, f: &SceneElement, ends: &[PlacedEnd], layer: u8) {
-        let (Some(&(at, _, r)), Some(&radius)) = (ends.get(1), f.radii.get(1)) else { return };
+        let (Some(&(at, body, r)), Some(&radius)) = (ends.get(1), f.radii.get(1)) else { return };
+        let wheel = body.and_then(|b| self.bodies.get(b)).map(|b| b.shape);
+        if matches!(wheel, Some(Shape::Cylinder { radius: own, .. }) if own > 0.8 * radius) {
+            return; // the wheel is drawn as a whole
+        }
         let rubber = colours().rubber;
         if self.canvas.planar {
             return self.canvas.disc(layer, at, radius, Style::line(rubber, 3.0));

@@ -321,9 +321,9 @@ mod page {
         assert_eq!(page.eval("bellcrank.hidden()"), json!(["ghost"]));
         // the large hidden body does not count for the view, and cannot be picked
         assert!(page.number("bellcrank.filled()") > 0.5);
-        let [r, g, b] = colour_at(&mut page, "bellcrank.place('box')");
+        let [r, g, b] = colour_at(&mut page, "bellcrank.place('box', [-0.3, -0.3, 0])");
         assert!(g > 1.8 * r && g > 1.8 * b, "green: {r} {g} {b}");
-        let glass = colour_at(&mut page, "bellcrank.place('pane')");
+        let glass = colour_at(&mut page, "bellcrank.place('pane', [0.7, 0.7, 0])");
         let full = page.eval("getComputedStyle(document.querySelector('[data-pick=\"1\"] .glyph')).backgroundColor");
         assert_eq!(full, json!("rgb(255, 0, 0)"));
         // a hidden body is seen no more, nor picked; the key brings it back

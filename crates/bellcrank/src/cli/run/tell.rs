@@ -60,7 +60,8 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Opti
         });
         for m in a.moved.iter().take(LINES_SHOWN) {
             // a turn of 1e-17 is none
-            let [distance, angle] = [m.distance, m.angle].map(|x| if x < 1e-14 { "0".into() } else { format!("{x:.3e}") });
+            let [distance, angle] =
+                [m.distance, m.angle].map(|x| if x < 1e-14 { "0".into() } else { format!("{x:.3e}") });
             line(format!("  {} moved by {distance} m and {angle} rad", m.name));
         }
         if a.moved.len() > LINES_SHOWN {

@@ -28,6 +28,7 @@ mod visual;
 pub use fields::*;
 pub use flexible::{BEAM, MODAL};
 pub use fmu::FMU;
+pub use visual::VISUAL;
 
 /// A model file that was read.
 pub struct Read {

@@ -1,11 +1,72 @@
 //! `[visual.NAME]`: what bodies look like, several of them on a body where need be.
 
 use super::Reader;
-use super::fields::VISUAL;
+use super::fields::{MESH_FILE, MESH_SCALE};
 use crate::appearance::{Appearance, Rgb, add_solid};
 use crate::file::*;
 use crate::mesh::{self, Mesh};
 use bellcrank_math::{Quat, Vec3};
+
+/// Keys of `[visual.NAME]`.
+pub const VISUAL: &[Field] = &[
+    Field::required("body", FieldKind::Name, "", "the body it belongs to, or `ground`"),
+    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "where its origin is, in the body's frame"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "the body's",
+        "its rotation in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
+    ),
+    Field::optional("mesh", FieldKind::Table(VISUAL_MESH), "", "", "triangles from a file"),
+    Field::optional("box", FieldKind::Table(VISUAL_BOX), "", "", "a box about its middle"),
+    Field::optional("sphere", FieldKind::Table(VISUAL_SPHERE), "", "", "a sphere about its middle"),
+    Field::optional("ellipsoid", FieldKind::Table(VISUAL_ELLIPSOID), "", "", "an ellipsoid about its middle"),
+    Field::optional("cylinder", FieldKind::Table(VISUAL_ROUND), "", "", "a cylinder along z about its middle"),
+    Field::optional(
+        "capsule",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cylinder along z about its middle, with half spheres beyond its ends",
+    ),
+    Field::optional(
+        "cone",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cone along z about its centre of mass, its tip up",
+    ),
+    COLOUR,
+    OPACITY,
+    HIDDEN,
+];
+
+const VISUAL_MESH: &[Field] = &[MESH_FILE, MESH_SCALE];
+const VISUAL_BOX: &[Field] = &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y, z")];
+const VISUAL_SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius")];
+const VISUAL_ELLIPSOID: &[Field] =
+    &[Field::required("radii", FieldKind::Vector, "m", "half of its lengths along x, y, z")];
+const VISUAL_ROUND: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius"),
+    Field::required("length", FieldKind::Positive, "m", "length, without the ends of a capsule"),
+];
+
+pub(super) const COLOUR: Field = Field::optional(
+    "colour",
+    FieldKind::Text,
+    "",
+    "chosen by the program, for a visual the body's",
+    "colour to draw it with: `\"#e8863a\"`, or a name such as `\"red\"`, `\"steel\"`, `\"orange\"`",
+);
+pub(super) const OPACITY: Field = Field::optional(
+    "opacity",
+    FieldKind::NonNegative,
+    "",
+    "opaque, for a visual the body's",
+    "how much of it is seen, from 0 (nothing) to 1 (opaque)",
+);
+pub(super) const HIDDEN: Field = Field::optional("hidden", FieldKind::Flag, "", "false", "not drawn");
 
 impl<'a> Reader<'a> {
     pub(super) fn read_visual(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {

@@ -363,6 +363,9 @@ class Elements:
         mesh: Table | None = None,
         beam: Table | None = None,
         modal: Table | None = None,
+        colour: Text | None = None,
+        opacity: Scalar | None = None,
+        hidden: bool | None = None,
     ) -> Body:
         """A body; without a shape and an inertia it is a point mass. `ground` is the fixed world.
 
@@ -389,6 +392,11 @@ class Elements:
             inertia; `[visual.NAME]` for more
         beam: a flexible beam from point to point, its frame at the first
         modal: a flexible body from the modes in a file
+        colour: colour to draw it with: `"#e8863a"`, or a name such as `"red"`, `"steel"`, `"orange"`;
+            default: chosen by the program, for a visual the body's
+        opacity: how much of it is seen, from 0 (nothing) to 1 (opaque); default: opaque, for a visual the
+            body's
+        hidden: not drawn; default: false
         """
         given = {
             "mass": mass,
@@ -409,6 +417,9 @@ class Elements:
             "mesh": mesh,
             "beam": beam,
             "modal": modal,
+            "colour": colour,
+            "opacity": opacity,
+            "hidden": hidden,
         }
         return Body(self._element("body", name, None, given))
 
@@ -471,6 +482,61 @@ class Elements:
             "orientation": orientation,
         }
         return Body(self._element("marker", name, None, given))
+
+    def visual(
+        self,
+        name: str,
+        *,
+        body: str,
+        at: Vector | None = None,
+        orientation: Matrix | Table | None = None,
+        mesh: Table | None = None,
+        box: Table | None = None,
+        sphere: Table | None = None,
+        ellipsoid: Table | None = None,
+        cylinder: Table | None = None,
+        capsule: Table | None = None,
+        cone: Table | None = None,
+        colour: Text | None = None,
+        opacity: Scalar | None = None,
+        hidden: bool | None = None,
+    ) -> str:
+        """A solid or a mesh on a body or on the ground, for looks; the visuals of a body are drawn in place of its
+        shape.
+
+        body: the body it belongs to, or `ground`
+        at: where its origin is, in the body's frame [m]; default: the centre of mass
+        orientation: its rotation in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order,
+            angles } or 3×3 matrix; default: the body's
+        mesh: triangles from a file
+        box: a box about its middle
+        sphere: a sphere about its middle
+        ellipsoid: an ellipsoid about its middle
+        cylinder: a cylinder along z about its middle
+        capsule: a cylinder along z about its middle, with half spheres beyond its ends
+        cone: a cone along z about its centre of mass, its tip up
+        colour: colour to draw it with: `"#e8863a"`, or a name such as `"red"`, `"steel"`, `"orange"`;
+            default: chosen by the program, for a visual the body's
+        opacity: how much of it is seen, from 0 (nothing) to 1 (opaque); default: opaque, for a visual the
+            body's
+        hidden: not drawn; default: false
+        """
+        given = {
+            "body": body,
+            "at": at,
+            "orientation": orientation,
+            "mesh": mesh,
+            "box": box,
+            "sphere": sphere,
+            "ellipsoid": ellipsoid,
+            "cylinder": cylinder,
+            "capsule": capsule,
+            "cone": cone,
+            "colour": colour,
+            "opacity": opacity,
+            "hidden": hidden,
+        }
+        return str(self._element("visual", name, None, given))
 
     def include(
         self,

@@ -63,6 +63,10 @@ export function automation(app: App): void {
       return e ?? null;
     },
     select: (name: string) => app.select(find(name)),
+    follow: (name: string) => app.accompany(find(name)),
+    hide: (name: string, hidden: boolean) => app.hide(find(name), hidden),
+    /** The names of what is not drawn. */
+    hidden: () => [...(app.stage?.hidden ?? [])].map((pick) => app.stage?.entities[pick].name),
     view: (name: "front" | "top" | "side" | "iso") => {
       app.view(name, false);
       app.stage?.frame(performance.now());

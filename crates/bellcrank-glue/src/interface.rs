@@ -61,7 +61,9 @@ pub fn port_body(name: &str, space: Space, at: &PortMotion) -> BodyEntry {
         angular_velocity: Some(at.spin),
         fixed: false,
         shape: Shape::Unknown,
-        mesh: None,
+        solids: Vec::new(),
+        appearance: Default::default(),
+        hidden: false,
     }
 }
 

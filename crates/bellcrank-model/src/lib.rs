@@ -1,6 +1,7 @@
 //! What a machine is, and the equations that move it: bodies, joints and forces, the model file,
 //! and the compilation of a [`model::Model`] into a [`system::System`].
 
+pub mod appearance;
 pub mod bodies;
 pub mod build;
 pub mod catalog;

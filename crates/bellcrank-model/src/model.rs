@@ -1,5 +1,6 @@
 //! A model: what is meant, before it is compiled.
 
+use crate::appearance::{Appearance, VisualSolid};
 use crate::bodies::{Body, Coordinates, each};
 use crate::file::Expression;
 use crate::file::expression::Bends;
@@ -8,14 +9,13 @@ use crate::fmu::{Archive, Description};
 use crate::forces::Force;
 use crate::frames::Attachment;
 use crate::joints::{Joint, Motion};
-use crate::mesh::Mesh;
 pub use crate::space::Space;
 pub use crate::subject::{Place, Subject};
 use bellcrank_math::{Mat3, Quat, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bodies, joints and forces, with the user's names. Its thirteen fields are the sections of a model file.
+/// Bodies, joints and forces, with the user's names. Its fourteen fields are the sections of a model file.
 #[derive(Clone, Default)]
 pub struct Model {
     /// Its name.
@@ -26,6 +26,8 @@ pub struct Model {
     pub gravity: Vec3,
     /// The bodies; the ground is none of them.
     pub bodies: Vec<BodyEntry>,
+    /// What is drawn of the ground, in the world.
+    pub ground: Vec<VisualSolid>,
     /// The joints.
     pub joints: Vec<JointEntry>,
     /// The forces.
@@ -103,7 +105,7 @@ impl Model {
     }
 }
 
-/// A body with its name and its start.
+/// A body with its name, its start and its looks, thirteen fields in all.
 #[derive(Clone)]
 pub struct BodyEntry {
     /// The user's name.
@@ -124,8 +126,12 @@ pub struct BodyEntry {
     pub fixed: bool,
     /// What it looks like.
     pub shape: Shape,
-    /// Triangles to draw instead, in the body's frame.
-    pub mesh: Option<Arc<Mesh>>,
+    /// What is drawn instead, in the body's frame.
+    pub solids: Vec<VisualSolid>,
+    /// Its colour and opacity.
+    pub appearance: Appearance,
+    /// Whether it is not drawn.
+    pub hidden: bool,
 }
 
 impl BodyEntry {
@@ -141,7 +147,9 @@ impl BodyEntry {
             angular_velocity: None,
             fixed: false,
             shape: Shape::Unknown,
-            mesh: None,
+            solids: Vec::new(),
+            appearance: Appearance::default(),
+            hidden: false,
         }
     }
 

@@ -16,8 +16,9 @@
 //! }
 //! ```
 //!
-//! A body with a `mesh` has its corners, nine single-precision numbers for a triangle, as base64.
-//! `axis` is there where the element has one, `path` (points of a curve on the first body) where it follows one, `load` (at time zero) where a force acts on one body.
+//! A body with `solids` is drawn as these: corners, nine single-precision numbers for a triangle, as base64, and where they differ from the
+//! body a `colour` and an `opacity`. Those of `ground` stand in the world. A body that is `hidden` is drawn when the reader asks for it.
+//! `axis` is there where the element has one, `path` (points of a curve on the first body) where it follows one, `radii` where something round is about its ends, `load` (at time zero) where a force acts on one body.
 //!
 //! A flexible body (kind `flexible`) has the positions of its nodes, and how each modal coordinate moves them: node k is at
 //! `nodes[k]` + Σ (value of `modes[i].channel`) · `modes[i].shape[k]` in the body's frame, which `rod.x …` moves. With
@@ -30,6 +31,7 @@
 //! {"name": "B", "kind": "revolute", "between": [null, 0], "on": [[…], […]], "bend": [null, [[0, 0, 0]]]}
 //! ```
 
+use crate::appearance::{Appearance, VisualSolid};
 use crate::bodies::{Coordinates, ModeField as Modes, Structure, each};
 use crate::catalog::mode_name;
 use crate::dynamics::BY_VALUE;
@@ -90,6 +92,9 @@ pub struct Scene {
     pub gravity: Triple,
     /// The bodies.
     pub bodies: Vec<SceneBody>,
+    /// What is drawn of the ground.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ground: Vec<SceneSolid>,
     /// The joints.
     pub joints: Vec<SceneElement>,
     /// The forces.
@@ -115,9 +120,15 @@ pub struct SceneBody {
     pub rotation: [f64; 4],
     /// Its shape.
     pub shape: Shape,
-    /// Triangles to draw instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mesh: Option<SceneMesh>,
+    /// Its colour and opacity.
+    #[serde(flatten)]
+    pub appearance: Appearance,
+    /// Whether it is not drawn at first.
+    #[serde(skip_serializing_if = "is_false")]
+    pub hidden: bool,
+    /// What is drawn in the place of the shape.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub solids: Vec<SceneSolid>,
     /// How it deforms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flexible: Option<SceneFlexible>,
@@ -127,19 +138,26 @@ fn upright() -> [f64; 4] {
     bellcrank_math::Quat::IDENTITY.0
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// Triangles in the body's frame.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, Deserialize)]
 #[serde(default)]
-pub struct SceneMesh {
+pub struct SceneSolid {
     /// Nine single-precision numbers for each, as base64.
     pub triangles: String,
+    /// Colour and opacity, where they are not those of the body.
+    #[serde(flatten)]
+    pub appearance: Appearance,
 }
 
-impl SceneMesh {
-    /// Triangles from x, y and z of their corners, one after the other.
-    pub fn of(corners: &[f32]) -> SceneMesh {
-        let bytes: Vec<u8> = corners.iter().flat_map(|x| x.to_le_bytes()).collect();
-        SceneMesh { triangles: STANDARD.encode(bytes) }
+impl SceneSolid {
+    /// The triangles of a solid: x, y and z of their corners, one after the other.
+    pub fn of(solid: &VisualSolid) -> SceneSolid {
+        let bytes: Vec<u8> = solid.mesh.corners.iter().flat_map(|x| x.to_le_bytes()).collect();
+        SceneSolid { triangles: STANDARD.encode(bytes), appearance: solid.appearance }
     }
 
     /// The corners of the triangles; those that are no numbers are at the origin, and a text that is none has no triangles.
@@ -201,6 +219,10 @@ pub struct SceneElement {
     /// Points of the curve that it follows, in the frame of the first body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<Triple>>,
+    /// The radii of what is round about its ends, zero where nothing is: a tyre, a roller; of a rope also negative ones, pulleys that lie to
+    /// its right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub radii: Vec<f64>,
     /// The coordinates of a joint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motions: Option<Vec<Cow<'static, str>>>,
@@ -250,6 +272,7 @@ impl Scene {
             space: model.space,
             gravity: model.gravity.into(),
             bodies: model.bodies.iter().filter(|b| b.is_shown()).map(body).collect(),
+            ground: model.ground.iter().map(SceneSolid::of).collect(),
             joints: model.joints.iter().filter(|j| is_drawn(j)).map(|j| joint(j, model)).collect(),
             forces: model.forces.iter().map(|f| force(f, model)).collect(),
             probes: model.probes.iter().map(|p| probe(p, model)).collect(),
@@ -273,13 +296,16 @@ struct Streamed<'a>(&'a Model);
 impl Serialize for Streamed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let model = self.0;
-        let mut out = serializer.serialize_struct("Scene", 9)?;
+        let mut out = serializer.serialize_struct("Scene", 10)?;
         out.serialize_field("format", FORMAT)?;
         out.serialize_field("version", &VERSION)?;
         out.serialize_field("model", &model.name)?;
         out.serialize_field("space", &model.space)?;
         out.serialize_field("gravity", &Triple(model.gravity))?;
         out.serialize_field("bodies", &Each(|| model.bodies.iter().filter(|b| b.is_shown()).map(body)))?;
+        if !model.ground.is_empty() {
+            out.serialize_field("ground", &Each(|| model.ground.iter().map(SceneSolid::of)))?;
+        }
         out.serialize_field("joints", &Each(|| model.joints.iter().filter(|j| is_drawn(j)).map(|j| joint(j, model))))?;
         out.serialize_field("forces", &Each(|| model.forces.iter().map(|f| force(f, model))))?;
         out.serialize_field("probes", &Each(|| model.probes.iter().map(|p| probe(p, model))))?;
@@ -306,7 +332,6 @@ fn triples(points: impl IntoIterator<Item = Vec3>) -> Vec<Triple> {
 }
 
 fn body(b: &BodyEntry) -> SceneBody {
-    let mesh = b.mesh.as_ref().map(|mesh| SceneMesh::of(&mesh.corners));
     let flexible = b.body.coordinates().deformable().map(|of| flexible(&b.name, of));
     SceneBody {
         name: b.name.clone(),
@@ -315,7 +340,9 @@ fn body(b: &BodyEntry) -> SceneBody {
         at: b.at.into(),
         rotation: b.rotation.0,
         shape: b.shape,
-        mesh,
+        appearance: b.appearance,
+        hidden: b.hidden,
+        solids: b.solids.iter().map(SceneSolid::of).collect(),
         flexible,
     }
 }
@@ -386,6 +413,7 @@ fn joint(j: &JointEntry, model: &Model) -> SceneElement {
         }
     }
     out.path = path(&j.ends, j.joint.outline());
+    out.radii = j.joint.radii();
     let motions = joints::names(&j.joint.motions(space));
     out.motions = Some(motions.iter().map(|[coordinate, _]| (*coordinate).into()).collect());
     out
@@ -403,7 +431,8 @@ fn force(f: &ForceEntry, model: &Model) -> SceneElement {
         }
         ends => {
             out.path = path(&f.ends, f.force.outline());
-            if ends == Some(forces::Ends::Turning) {
+            out.radii = f.force.radii();
+            if matches!(ends, Some(forces::Ends::Frames | forces::Ends::Turning | forces::Ends::Wheel)) {
                 out.axis = axes(&f.ends, joints::Z);
             }
             out.spring = Some(springs(f, at, &inputs));
@@ -440,130 +469,4 @@ fn start(end: &End, model: &Model) -> Frame {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::read::read_text;
-    use serde_json::{Value, json};
-
-    fn of(text: &str) -> Value {
-        let model = read_text("m.toml", text, &[]).unwrap_or_else(|e| panic!("{e}")).model;
-        let (mut text, typed, scene) = (Vec::new(), Scene::of(&model), scene(&model));
-        write(&model, &mut text).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), scene.to_string());
-        assert_eq!(serde_json::to_string(&typed).unwrap(), scene.to_string());
-        assert_eq!(serde_json::from_value::<Scene>(scene.clone()).unwrap(), typed);
-        scene
-    }
-
-    #[test]
-    fn a_planar_model_keeps_names_places_and_axes() {
-        let v = of(r#"
-            [model]
-            name = "<b>\u202e"
-            plane = "xy"
-            gravity = [0, -9.81]
-            [body.crank]
-            rod = { from = [0, 0], to = [0, 2], mass = 1 }
-            [body.block]
-            mass = 1
-            inertia = 1
-            at = [3, 0]
-            [joint.pin]
-            type = "revolute"
-            between = ["ground", "crank"]
-            at = [0, 0]
-            [joint.slide]
-            type = "prismatic"
-            between = ["ground", "block"]
-            at = [3, 0]
-            axis = [0, 1]
-            [force.spring]
-            type = "spring-damper"
-            between = ["crank", "block"]
-            at = [[0, 2], [3, 0]]
-            stiffness = 0
-            damping = 2
-            [force.push]
-            type = "force"
-            body = "block"
-            force = ["2 + t", "t"]
-            [probe.tip]
-            body = "crank"
-            at = [0, 2]
-        "#);
-        assert_eq!((&v["version"], &v["model"], &v["space"]), (&json!(1), &json!("<b>\u{202e}"), &json!("plane")));
-        assert_eq!(v["bodies"][0]["shape"], json!({"type": "rod", "length": 2.0, "radius": 0.0}));
-        assert_eq!(v["bodies"][1]["shape"]["type"], "unknown");
-        let near = |a: &Value, b: [f64; 3]| (0..3).all(|i| (a[i].as_f64().unwrap() - b[i]).abs() < 1e-15);
-        let pin = &v["joints"][0];
-        assert_eq!((&pin["between"], &pin["motions"]), (&json!([null, 0]), &json!(["angle"])));
-        assert!(near(&pin["on"][1], [-1.0, 0.0, 0.0]), "{pin}"); // along x of the rod, from its middle
-        assert!(near(&v["joints"][1]["axis"][0], [0.0, 1.0, 0.0]), "{v}");
-        let (damper, push) = (&v["forces"][0], &v["forces"][1]);
-        assert_eq!((&damper["spring"], &damper["damper"]), (&json!(false), &json!(true)));
-        assert_eq!(push["load"]["force"], json!([2.0, 0.0, 0.0]));
-        assert_eq!((&v["probes"][0]["name"], &v["probes"][0]["body"]), (&json!("tip"), &json!(0)));
-        assert!(near(&v["probes"][0]["on"], [1.0, 0.0, 0.0]));
-    }
-
-    #[test]
-    fn springs_are_told_from_dampers_in_space() {
-        let v = of(r#"
-            [body.a]
-            mass = 1
-            sphere = { radius = 0.5 }
-            [force.line]
-            type = "spring-damper"
-            between = ["ground", "a"]
-            at = [[0, 0, 1], [0, 0, 0]]
-            stiffness = 3
-            [force.twist]
-            type = "torsional-spring-damper"
-            between = ["ground", "a"]
-            axis = [1, 0, 0]
-            stiffness = 3
-        "#);
-        for f in v["forces"].as_array().unwrap() {
-            assert_eq!((&f["spring"], &f["damper"]), (&json!(true), &json!(false)), "{f}");
-        }
-        assert_eq!(v["forces"][1]["axis"][0], json!([1.0, 0.0, 0.0]));
-        assert_eq!((&v["space"], &v["bodies"][0]["kind"]), (&json!("space"), &json!("rigid")));
-    }
-
-    #[test]
-    fn flexible_bodies_tell_how_their_modes_move_them() {
-        let v = of(r#"
-            model = { plane = "xy" }
-            [body.rod.beam]
-            from = [1, 0]
-            to = [3, 0]
-            mass = 1
-            youngs_modulus = 1e9
-            section = { radius = 0.01 }
-            axial = 1
-            bending = 1
-            [joint.pin]
-            type = "revolute"
-            between = ["ground", "rod"]
-            at = [2, 0]
-            [probe.tip]
-            body = "rod"
-            at = [3, 0.5]
-        "#);
-        let rod = &v["bodies"][0];
-        assert_eq!((&rod["kind"], &rod["flexible"]["line"]), (&json!("flexible"), &json!(true)));
-        let nodes = rod["flexible"]["nodes"].as_array().unwrap();
-        let last = nodes.len() - 1;
-        assert_eq!(nodes[last], json!([2.0, 0.0, 0.0]));
-        let modes = &rod["flexible"]["modes"];
-        assert_eq!((&modes[0]["channel"], &modes[1]["channel"]), (&json!("rod.mode1"), &json!("rod.mode2")));
-        assert_eq!(modes[0]["shape"][last], json!([1.0, 0.0, 0.0]));
-        assert!((modes[1]["shape"][last / 2][1].as_f64().unwrap() - 1.0).abs() < 1e-12);
-        let bend = &v["joints"][0]["bend"];
-        assert_eq!(bend[0], Value::Null);
-        assert!((bend[1][1][1].as_f64().unwrap() - 1.0).abs() < 1e-12, "{bend}");
-        // half a metre beside the end, which turns by −π/L: the arm moves forward
-        let arm = &v["probes"][0]["bend"][0][1];
-        assert!((arm[0].as_f64().unwrap() - 0.25 * std::f64::consts::PI).abs() < 1e-12, "{arm}");
-    }
-}
+mod tests;

@@ -42,6 +42,7 @@ mod xml;
 pub use options::{Base, RobotOptions};
 pub use robot::{Along, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told};
 
+use bellcrank_model::appearance::{Appearance, add_solid};
 use bellcrank_model::build::Model;
 use bellcrank_model::file::{Diagnostic, Report};
 use bellcrank_model::mesh::Mesh;
@@ -70,6 +71,8 @@ pub struct BodyVisual {
     pub pose: Pose,
     /// What; of a file its full path.
     pub look: Look,
+    /// Its colour and opacity, where the file has them.
+    pub appearance: Appearance,
     /// The triangles.
     pub mesh: std::sync::Arc<Mesh>,
 }
@@ -151,9 +154,11 @@ impl Robots {
         let name = format!("{} (as a model file)", self.path.to_string_lossy());
         let mut read = read_text(&name, &self.model.to_toml(), overrides)?;
         for visual in &self.visuals {
-            if let Some(body) = read.model.bodies.iter_mut().find(|b| b.name == visual.body) {
-                body.show((*visual.mesh).clone());
-            }
+            let solids = match read.model.bodies.iter_mut().find(|b| b.name == visual.body) {
+                Some(body) => &mut body.solids,
+                None => &mut read.model.ground,
+            };
+            add_solid(solids, (*visual.mesh).clone(), visual.appearance);
         }
         Ok(read)
     }

@@ -34,15 +34,14 @@ pub fn visuals(
     for l in 0..robot.links.len() {
         let visuals = std::mem::take(&mut robot.links[l].visuals);
         let name = robot.links[l].name.clone();
-        let Some(b) = bodies.of[l] else {
-            if !visuals.is_empty() {
-                robot.told.leave("the looks", "the ground is not drawn", name);
+        let (body, frame) = match bodies.of[l] {
+            None => ("ground", Pose::IDENTITY),
+            Some(b) => {
+                let body = &bodies.list[b];
+                let lead = robot.links[body.lead].pose;
+                (&names[b][..], Pose { p: body.inertial.centre_or(lead.p), r: lead.r })
             }
-            continue;
         };
-        let body = &bodies.list[b];
-        let lead = robot.links[body.lead].pose;
-        let frame = Pose { p: body.inertial.centre_or(lead.p), r: lead.r };
         for visual in visuals {
             let pose = visual.pose.seen_from(&frame);
             let (look, mut mesh) = match visual.look.solid() {
@@ -63,7 +62,8 @@ pub fn visuals(
                 }
             };
             mesh.carry(pose.r, pose.p);
-            out.push(BodyVisual { body: names[b].clone(), pose, look, mesh: Arc::new(mesh) });
+            let appearance = visual.appearance;
+            out.push(BodyVisual { body: body.to_string(), pose, look, appearance, mesh: Arc::new(mesh) });
         }
     }
     out
@@ -163,6 +163,9 @@ pub fn write(visuals: &[BodyVisual], folder: &str, model: &mut Model) -> Vec<(Pa
             ("orientation", matrix(&visual.pose.r)),
             (kind, shape),
         ];
+        let colour = visual.appearance.colour.map(|c| ("colour", Value::Text(c.to_string())));
+        let opacity = visual.appearance.opacity.map(|x| ("opacity", Value::Number(x)));
+        let entries = entries.into_iter().chain(colour).chain(opacity);
         model.add("visual", &name, entries.map(|(key, value)| (key.to_string(), value)));
     }
     copies

@@ -4,6 +4,7 @@
 //! any other.
 
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::appearance::{Appearance, Rgb};
 use bellcrank_model::file::Span;
 use bellcrank_model::mesh::Mesh;
 use std::path::PathBuf;
@@ -76,6 +77,16 @@ impl Inertial {
     }
 }
 
+/// Colour and opacity from red, green, blue and alpha of 0 to 1; nothing from what is none.
+pub fn rgba(numbers: &[f64]) -> Appearance {
+    let colour = |c: &[f64]| Some(Rgb::of([c[0], c[1], c[2]]));
+    match numbers {
+        [_, _, _] => Appearance { colour: colour(numbers), opacity: None },
+        [_, _, _, a] => Appearance { colour: colour(numbers), opacity: (*a < 1.0).then_some(a.max(0.0)) },
+        _ => Appearance::default(),
+    }
+}
+
 /// What a link looks like, in the world.
 #[derive(Clone, Debug)]
 pub struct Visual {
@@ -83,6 +94,8 @@ pub struct Visual {
     pub pose: Pose,
     /// What.
     pub look: Look,
+    /// Its colour and opacity, where the file has them.
+    pub appearance: Appearance,
     /// Where the file says so.
     pub span: Span,
 }

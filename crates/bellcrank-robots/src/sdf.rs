@@ -1,8 +1,9 @@
 //! SDF: models, links, joints (also those that close loops), gearboxes [sdformat.org/spec].
 
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual};
-use crate::xml::El;
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual, rgba};
+use crate::xml::{El, numbers};
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::appearance::Appearance;
 use bellcrank_model::file::suggest::{self, quoted};
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 use std::collections::HashMap;
@@ -177,7 +178,12 @@ fn link<'a>(el: El<'a>, frames: &mut NamedFrames<'a>, robot: &mut Robot) -> Resu
     let mut visuals = Vec::new();
     for v in el.all("visual") {
         if let Some(look) = look(v)? {
-            visuals.push(Visual { pose: pose.then(&pose_of(v)?), look, span: v.span() });
+            let diffuse = v.child("material").and_then(|m| m.child("diffuse"));
+            let mut appearance = diffuse.and_then(|d| numbers(d.text())).map_or(Appearance::default(), |c| rgba(&c));
+            if let Some(seen_through) = number(v, "transparency")?.filter(|t| *t > 0.0) {
+                appearance.opacity = Some((1.0 - seen_through).max(0.0));
+            }
+            visuals.push(Visual { pose: pose.then(&pose_of(v)?), look, appearance, span: v.span() });
         }
     }
     if el.child("collision").is_some() {

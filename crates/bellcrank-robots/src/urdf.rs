@@ -1,8 +1,9 @@
 //! URDF: links, joints, limits, friction, `mimic`, what links look like [wiki.ros.org/urdf/XML].
 
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual, rgba};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::appearance::Appearance;
 use bellcrank_model::file::suggest::{self, quoted};
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 use std::collections::HashMap;
@@ -14,9 +15,12 @@ pub fn read(root: El) -> Result<Robot, Diagnostics> {
     let mut problems = Diagnostics::new();
     let name = root.attribute("name").unwrap_or("").to_string();
     let mut robot = Robot { name, gravity: Vec3::new(0.0, 0.0, -9.81), ..Robot::default() };
+    // a material that has a colour may stand at the top, or in the visual that uses it first
+    let inside = root.all("link").flat_map(|l| l.all("visual").collect::<Vec<_>>()).filter_map(|v| v.child("material"));
+    let materials: Materials = inside.chain(root.all("material")).filter_map(named_colour).collect();
     let mut known: HashMap<&str, (usize, El)> = HashMap::new();
     for el in root.all("link") {
-        let Some(link) = problems.take(link(el)) else { continue };
+        let Some(link) = problems.take(link(el, &materials)) else { continue };
         if let Some((_, first)) = known.insert(el.attribute("name").unwrap_or("").trim(), (robot.links.len(), el)) {
             let message = format!("link {} is there twice", quoted(&link.name));
             problems.push(el.error(message).also(first.span(), "the first").help("give one of them another name"));
@@ -56,7 +60,28 @@ fn origin(el: El) -> Result<Pose, Diagnostic> {
     Ok(Pose::rpy(o.some("xyz")?.unwrap_or_default(), o.some("rpy")?.unwrap_or_default()))
 }
 
-fn link(el: El) -> Result<Link, Diagnostic> {
+/// The colours of `<material>` elements by their names.
+type Materials<'a> = HashMap<&'a str, Appearance>;
+
+/// The colour of a material, where it has one itself.
+fn own_colour(material: El) -> Option<Appearance> {
+    let numbers = material.child("color")?.numbers("rgba").ok().flatten()?;
+    Some(rgba(&numbers))
+}
+
+/// A material that has a colour itself, with its name.
+fn named_colour<'a>(material: El<'a>) -> Option<(&'a str, Appearance)> {
+    Some((material.attribute("name")?, own_colour(material)?))
+}
+
+/// The look of a visual: of its material, or of the one in the file that has the name.
+fn material(visual: El, known: &Materials) -> Appearance {
+    let Some(material) = visual.child("material") else { return Appearance::default() };
+    let named = || known.get(material.attribute("name")?).copied();
+    own_colour(material).or_else(named).unwrap_or_default()
+}
+
+fn link(el: El, materials: &Materials) -> Result<Link, Diagnostic> {
     let name = el.own_name()?.to_string();
     let mut inertial = Inertial::NONE;
     if let Some(i) = el.child("inertial") {
@@ -73,7 +98,7 @@ fn link(el: El) -> Result<Link, Diagnostic> {
     let mut visuals = Vec::new();
     for v in el.all("visual") {
         if let Some(look) = look(v)? {
-            visuals.push(Visual { pose: origin(v)?, look, span: v.span() });
+            visuals.push(Visual { pose: origin(v)?, look, appearance: material(v, materials), span: v.span() });
         }
     }
     Ok(Link { name, span: el.span(), pose: Pose::IDENTITY, inertial, visuals, fixed: false })

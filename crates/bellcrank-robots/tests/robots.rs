@@ -481,7 +481,8 @@ fn visuals_are_written_and_read_back() {
     let text = pendulum().replace(
         "</inertial></link>\n<link name=\"weight\">",
         "</inertial><visual><origin xyz=\"0 0 -0.5\" rpy=\"0 1.5 0\"/><geometry><cylinder radius=\"0.1\" length=\"1\"/></geometry></visual>\
-         <visual><geometry><box size=\"1 2 3\"/></geometry></visual><visual><geometry><mesh filename=\"package://none/a.stl\"/></geometry></visual></link>\n<link name=\"weight\">",
+         <visual><geometry><box size=\"1 2 3\"/></geometry><material name=\"glass\"><color rgba=\"0 0.5 1 0.25\"/></material></visual>\
+         <visual><geometry><mesh filename=\"package://none/a.stl\"/></geometry></visual></link>\n<link name=\"weight\">",
     );
     let sample = robot("sample.urdf", &text, &RobotOptions::default());
     assert_eq!(sample.visuals.len(), 2);
@@ -491,8 +492,13 @@ fn visuals_are_written_and_read_back() {
     let direct = sample.read(&[]).unwrap_or_else(|e| panic!("{e}"));
     let again = bellcrank_model::read::read_text("sample.toml", &toml, &[]).unwrap_or_else(|e| panic!("{e}"));
     let corners = |r: &bellcrank_model::read::Read| {
-        r.model.bodies[0].mesh.as_ref().map(|m| m.corners.clone()).unwrap_or_default()
+        r.model.bodies[0].solids.first().map(|s| s.mesh.corners.clone()).unwrap_or_default()
     };
+    let looks =
+        |r: &bellcrank_model::read::Read| r.model.bodies[0].solids.iter().map(|s| s.appearance).collect::<Vec<_>>();
+    assert_eq!(looks(&direct), looks(&again));
+    let glass = looks(&direct)[1];
+    assert_eq!((glass.colour.map(|c| c.to_string()), glass.opacity), (Some("#0080ff".into()), Some(0.25)));
     let (a, b) = (corners(&direct), corners(&again));
     assert!(a.len() > 300 && a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
 }

@@ -12,8 +12,10 @@ pub struct Colours {
     pub series: Vec<Colour>,
     /// Joints and springs.
     pub steel: Colour,
-    /// Bushings.
+    /// Bushings and tyres.
     pub rubber: Colour,
+    /// The ground.
+    pub ground: Colour,
     /// The path of a probe.
     pub trace: Colour,
     /// Texts.
@@ -35,6 +37,7 @@ static COLOURS: LazyLock<Colours> = LazyLock::new(|| {
         series: list(&light["series"]),
         steel: colour(&light["steel"]),
         rubber: colour(&light["rubber"]),
+        ground: colour(&light["ground"]),
         trace: colour(&light["traces"][0]),
         ink: colour(&light["ink"]),
         outline: colour(&light["outline"]),
@@ -78,7 +81,7 @@ mod tests {
             assert!(c.series[..k].iter().all(|b| a != b), "curve {k}");
         }
         let black = Colour::hex(0);
-        for one in [c.steel, c.rubber, c.trace, c.ink, c.outline, c.frame, c.ruled].iter().chain(&c.bodies) {
+        for one in [c.steel, c.rubber, c.ground, c.trace, c.ink, c.outline, c.frame, c.ruled].iter().chain(&c.bodies) {
             assert_ne!(*one, black);
         }
         assert_eq!(c.series[0], Colour::hex(0x0072b2));

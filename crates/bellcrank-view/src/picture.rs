@@ -5,14 +5,17 @@
 //! pieces, painted from the back to the front.
 
 mod canvas;
+mod elements;
 
 use self::canvas::{Canvas, Piece, WHITE, camera, hull, ink};
+use self::elements::PlacedEnd;
 use crate::colours::colours;
 use crate::drawing::{Colour, Drawing, Style};
 use bellcrank_math::Quat;
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::appearance::{Appearance, Rgb};
 use bellcrank_model::model::{Shape, Space};
-use bellcrank_model::scene::{Bend, Scene, SceneElement, SceneFlexible, Triple};
+use bellcrank_model::scene::{Bend, Scene, SceneElement, SceneFlexible, SceneSolid, Triple};
 use bellcrank_results::Columns;
 use std::io;
 
@@ -28,8 +31,23 @@ struct DrawnBody {
     /// The points where something is attached, in its own frame.
     points: Vec<Vec3>,
     bending: Option<Bending>,
-    /// Triangles that are drawn in the place of the shape, in its own frame.
-    mesh: Vec<[Vec3; 3]>,
+    /// What is drawn in the place of the shape, in its own frame.
+    solids: Vec<ColouredTriangles>,
+    hidden: bool,
+}
+
+/// Triangles of one colour.
+type ColouredTriangles = (Vec<[Vec3; 3]>, Colour);
+
+/// The triangles of a solid in its own colour, or in the one of its body.
+fn triangles(solid: &SceneSolid, colour: Colour) -> ColouredTriangles {
+    (solid.corners(), looking(solid.appearance, colour))
+}
+
+/// The colour of something that may have its own.
+fn looking(of: Appearance, or: Colour) -> Colour {
+    let colour = of.colour.map_or(or, |Rgb([r, g, b])| Colour(r, g, b, or.3));
+    of.opacity.map_or(colour, |opacity| colour.with_opacity(opacity))
 }
 
 /// How a flexible body deforms.
@@ -86,10 +104,11 @@ pub fn picture(scene: &Scene, columns: &Columns, width: f64, height: f64) -> io:
 }
 
 /// The corners of the box around some triangles.
-fn bounds(mesh: &[[Vec3; 3]]) -> Vec<Vec3> {
-    let Some(first) = mesh.first() else { return vec![] };
-    let (mut low, mut high) = (first[0], first[0]);
-    for p in mesh.iter().flatten() {
+fn bounds<'a>(triangles: impl Iterator<Item = &'a [Vec3; 3]>) -> Vec<Vec3> {
+    let mut corners = triangles.flatten().peekable();
+    let Some(&&first) = corners.peek() else { return vec![] };
+    let (mut low, mut high) = (first, first);
+    for p in corners {
         for i in 0..3 {
             (low[i], high[i]) = (low[i].min(p[i]), high[i].max(p[i]));
         }
@@ -131,13 +150,13 @@ impl MovingScene<'_> {
                 (p, q.matrix())
             };
             let point = b.kind == "point" && b.shape == Shape::Unknown;
-            let colour = colours().body(if point { 0 } else { number });
+            let colour = looking(b.appearance, colours().body(if point { 0 } else { number }));
             let bending = b.flexible.as_ref().map(|f| Bending::new(f, columns)).transpose()?;
             let mut points = bending.as_ref().map_or(vec![], |b| b.nodes.clone());
-            let mesh = b.mesh.as_ref().map_or(vec![], |mesh| mesh.corners());
-            points.extend(bounds(&mesh));
+            let solids: Vec<ColouredTriangles> = b.solids.iter().map(|solid| triangles(solid, colour)).collect();
+            points.extend(bounds(solids.iter().flat_map(|s| &s.0)));
             let pose = (0..rows).map(pose).collect();
-            bodies.push(DrawnBody { shape: b.shape, point, pose, colour, points, bending, mesh });
+            bodies.push(DrawnBody { shape: b.shape, point, pose, colour, points, bending, solids, hidden: b.hidden });
         }
         for e in scene.joints.iter().chain(&scene.forces) {
             for (body, on) in e.between.iter().zip(&e.on) {
@@ -156,7 +175,7 @@ impl MovingScene<'_> {
     /// The radius of the space in which bodies and their points move.
     fn radius(&self) -> f64 {
         let mut span = (Vec3([f64::INFINITY; 3]), Vec3([f64::NEG_INFINITY; 3]));
-        for b in &self.bodies {
+        for b in self.bodies.iter().filter(|b| !b.hidden) {
             let reach = match b.shape {
                 Shape::Rod { length, .. } => length / 2.0,
                 Shape::Cylinder { length, radius } => radius.max(length / 2.0),
@@ -205,7 +224,20 @@ impl MovingScene<'_> {
         // in the plane forces lie below bodies and pins above them, in space depth decides
         let (below, above) = if self.canvas.planar && full { (layer - 1, layer + 1) } else { (layer, layer) };
         for number in 0..self.bodies.len() {
-            self.body(number, row, layer);
+            if !self.bodies[number].hidden {
+                self.body(number, row, layer);
+            }
+        }
+        if full {
+            let ground = self.scene.ground.iter().map(|solid| triangles(solid, colours().ground));
+            for (mesh, colour) in ground.collect::<Vec<_>>() {
+                self.canvas.mesh(
+                    if self.canvas.planar { 1 } else { layer },
+                    (Vec3::ZERO, Mat3::IDENTITY),
+                    &mesh,
+                    colour,
+                );
+            }
         }
         let scene = self.scene;
         scene.forces.iter().for_each(|f| self.force(f, row, below));
@@ -224,8 +256,8 @@ impl MovingScene<'_> {
             let radius = bending.line.map(|radius| radius.max(0.5 * thin));
             return self.bent(&nodes, radius, thin, layer, colour);
         }
-        if !b.mesh.is_empty() {
-            return self.canvas.mesh(layer, (p, r), &b.mesh, colour);
+        if !b.solids.is_empty() {
+            return b.solids.iter().for_each(|(mesh, colour)| self.canvas.mesh(layer, (p, r), mesh, *colour));
         }
         match b.shape {
             Shape::Rod { length, radius } => {
@@ -311,7 +343,7 @@ impl MovingScene<'_> {
     }
 
     /// The points of an element in the world, and whether each is on the ground.
-    fn ends(&self, e: &SceneElement, row: usize) -> Vec<(Vec3, Option<usize>, Mat3)> {
+    fn ends(&self, e: &SceneElement, row: usize) -> Vec<PlacedEnd> {
         let bends: &[Bend] = e.bend.as_deref().unwrap_or_default();
         let end = |(k, (number, on)): (usize, (&Option<usize>, &Triple))| {
             let body = number.and_then(|k| self.bodies.get(k));
@@ -326,131 +358,6 @@ impl MovingScene<'_> {
             (p + r * on, *number, r)
         };
         e.between.iter().zip(&e.on).enumerate().map(end).collect()
-    }
-
-    fn joint(&mut self, j: &SceneElement, row: usize, layer: u8) {
-        let ends = self.ends(j, row);
-        let [(a, ground, ra), (b, body, _), ..] = ends[..] else { return };
-        let grounded = ground.is_none() || body.is_none();
-        let axis = j.axis.as_ref().and_then(|axis| (ra * vector(axis.first()?)).normalized());
-        let s = self.canvas.size;
-        let ink = ink();
-        self.path(j, row, layer);
-        match &*j.kind {
-            "distance" => self.canvas.line(layer, &[a, b], ink, 1.8),
-            "belt" if self.canvas.planar => self.belt(ground, body, row, layer, ink),
-            "revolute" | "spherical" if self.canvas.planar => {
-                if grounded && self.canvas.pale == 0.0 {
-                    let (w, h) = (0.032 * s, 0.048 * s);
-                    let centre = self.canvas.seen(a);
-                    let foot = |x: f64, y: f64| centre + Vec3::new(x, y, 0.0);
-                    let points = vec![foot(0.0, 0.0), foot(-w, -h), foot(w, -h)];
-                    self.canvas
-                        .put(layer - 2, Piece::Area { points, style: Style::outlined(WHITE, colours().steel, 1.2) });
-                    let base = vec![foot(-1.6 * w, -h), foot(1.6 * w, -h)];
-                    self.canvas.put(layer - 2, Piece::Line { points: base, style: Style::line(colours().steel, 1.6) });
-                    for k in 0..5 {
-                        let x = (-1.2 + 0.65 * f64::from(k)) * w;
-                        let points = vec![foot(x, -h), foot(x - 0.45 * w, -1.4 * h)];
-                        self.canvas.put(layer - 2, Piece::Line { points, style: Style::line(colours().steel, 1.0) });
-                    }
-                }
-                self.canvas.disc(layer, b, 0.011 * s, Style::outlined(WHITE, ink, 1.4));
-            }
-            "prismatic" | "cylindrical" | "point-on-line" if ground.is_none() && self.canvas.pale == 0.0 => {
-                let Some(axis) = axis else { return };
-                let Some(moving) = body.and_then(|k| self.bodies.get(k)) else { return };
-                let on = j.on.get(1).map_or(Vec3::ZERO, vector);
-                let along = moving.pose.iter().map(|(p, r)| (*p + *r * on - a).dot(axis));
-                let (low, high) = along.fold((0.0f64, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
-                let rail = [a + axis * (low - 0.1 * s), a + axis * (high + 0.1 * s)];
-                self.canvas.line(if self.canvas.planar { 1 } else { layer }, &rail, colours().steel, 2.0);
-            }
-            "revolute" | "screw" | "universal" => {
-                let half = axis.unwrap_or(Vec3::Z) * (0.028 * s);
-                self.canvas.tube(layer, b - half, b + half, 0.016 * s, colours().steel);
-            }
-            "spherical" | "constant-velocity" => self.canvas.ball(layer, b, 0.02 * s, colours().steel),
-            _ => {}
-        }
-    }
-
-    /// The outer tangents of two round bodies.
-    fn belt(&mut self, first: Option<usize>, second: Option<usize>, row: usize, layer: u8, colour: Colour) {
-        let round = |k: Option<usize>| {
-            let b = self.bodies.get(k?)?;
-            match b.shape {
-                Shape::Cylinder { radius: r, .. } => Some((b.pose.get(row)?.0, r)),
-                _ => None,
-            }
-        };
-        let (Some((p, a)), Some((q, b))) = (round(first), round(second)) else { return };
-        let d = q - p;
-        let lean = ((a - b) / d.norm()).clamp(-1.0, 1.0).acos();
-        let heading = d[1].atan2(d[0]);
-        for side in [-1.0, 1.0] {
-            let (s, c) = (heading + side * lean).sin_cos();
-            let n = Vec3::new(c, s, 0.0);
-            self.canvas.line(layer, &[p + n * a, q + n * b], colour, 2.2);
-        }
-    }
-
-    /// The curve that an element follows.
-    fn path(&mut self, of: &SceneElement, row: usize, layer: u8) {
-        let Some(points) = &of.path else { return };
-        let pose = of.between.first().copied().flatten().and_then(|k| self.bodies.get(k)?.pose.get(row).copied());
-        let place = |p: &Triple| pose.map_or(p.0, |(at, r)| at + r * p.0);
-        let points: Vec<Vec3> = points.iter().map(place).collect();
-        self.canvas.line(layer, &points, colours().steel, 2.2);
-    }
-
-    fn force(&mut self, f: &SceneElement, row: usize, layer: u8) {
-        let ends = self.ends(f, row);
-        self.path(f, row, layer);
-        if f.kind == "rope" {
-            let points: Vec<Vec3> = ends.iter().map(|end| end.0).collect();
-            self.canvas.line(layer, &points, ink(), 1.6);
-        }
-        let [(a, ..), (b, ..)] = ends[..] else { return };
-        let colour = colours().steel;
-        let many = self.scene.forces.len() > 12;
-        match &*f.kind {
-            "spring-damper" if many => self.canvas.line(layer, &[a, b], colour, 1.2),
-            "spring-damper" if f.spring == Some(true) => {
-                let (from, to) = (self.canvas.seen(a), self.canvas.seen(b));
-                let across = Vec3::new(from[1] - to[1], to[0] - from[0], 0.0).normalized().unwrap_or(Vec3::ZERO);
-                let turn = |k: usize| {
-                    let side = match k {
-                        0 | 1 | 17 | 18 => 0.0,
-                        k if k % 2 == 0 => 1.0,
-                        _ => -1.0,
-                    };
-                    let part = match k {
-                        0 => 0.0,
-                        18 => 1.0,
-                        k => 0.12 + 0.76 * (k - 1) as f64 / 16.0,
-                    };
-                    from + (to - from) * part + across * (side * 0.028 * self.canvas.size)
-                };
-                let points = (0..=18).map(turn).collect();
-                self.canvas.put(layer, Piece::Line { points, style: Style::line(colour, 1.6) });
-            }
-            "spring-damper" => self.canvas.line(layer, &[a, b], colour, 2.2),
-            "bushing" => {
-                let rubber = colours().rubber;
-                self.canvas.disc(layer, b, 0.036 * self.canvas.size, Style::outlined(rubber, rubber, 1.0));
-                let centre = self.canvas.seen(b) + Vec3::Z * (0.05 * self.canvas.size);
-                self.canvas.put(
-                    layer,
-                    Piece::Disc {
-                        centre,
-                        radius: 0.014 * self.canvas.size,
-                        style: Style::fill(WHITE.towards(colours().steel, 0.3)),
-                    },
-                );
-            }
-            _ => {}
-        }
     }
 
     /// The paths of the probes.
@@ -521,7 +428,7 @@ mod tests {
         let model = bellcrank_model::read::read_text("m.toml", &model, &[]).unwrap_or_else(|e| panic!("{e}")).model;
         let scene: Scene = serde_json::from_value(bellcrank_model::scene::scene(&model)).unwrap();
         let machine = MovingScene::new(&scene, &columns).unwrap();
-        assert_eq!(machine.bodies[0].mesh.len(), 12);
+        assert_eq!(machine.bodies[0].solids[0].0.len(), 12);
         let svg = picture(&scene, &columns, 300.0, 200.0).unwrap().to_svg();
         std::fs::remove_dir_all(&dir).unwrap();
         let colours: std::collections::HashSet<&str> = svg
@@ -532,6 +439,27 @@ mod tests {
             .collect();
         assert_eq!(colours.len(), 3, "three sides, each with its light: {colours:?}");
         assert!(!svg.contains("<circle"), "no sphere");
+    }
+
+    #[test]
+    fn bodies_have_the_colours_of_the_model_and_hidden_ones_are_not_drawn() {
+        let dir = std::env::temp_dir().join(format!("bellcrank-picture-looks-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let csv = dir.join("results.csv");
+        std::fs::write(&csv, "time [s],a.x,b.x\n0,0,0\n").unwrap();
+        let columns = Columns::open(&csv).unwrap();
+        let model = "model.plane = \"xy\"\n[body.a]\nmass = 1\nbox = { size = [1, 1] }\ncolour = \"#00ff00\"\nopacity = 0.5\n\
+                     [body.b]\nmass = 1\ncylinder = { radius = 50 }\nhidden = true\n\
+                     [visual.plate]\nbody = \"ground\"\nat = [0, 2]\nbox = { size = [1, 0.5] }\ncolour = \"#0000ff\"\n";
+        let model = bellcrank_model::read::read_text("m.toml", model, &[]).unwrap_or_else(|e| panic!("{e}")).model;
+        let svg = picture(&Scene::of(&model), &columns, 300.0, 200.0).unwrap().to_svg();
+        std::fs::remove_dir_all(&dir).unwrap();
+        let fill = colours().body(0);
+        let green = Colour::hex(0x00ff00).towards(WHITE, 0.35);
+        let written = |c: Colour| format!("#{:02x}{:02x}{:02x}", c.0, c.1, c.2);
+        assert!(svg.contains(&written(green)) && svg.contains("opacity=\"0.5"), "{svg}");
+        assert!(svg.contains("#0000ff") && !svg.contains("<circle"), "{svg}");
+        assert!(!svg.contains(&written(fill.towards(WHITE, 0.35))), "{svg}");
     }
 
     #[test]

@@ -333,6 +333,16 @@ fn bodies_without_what_a_joint_needs() {
     s.run("inertia.toml", "[body.brick]\nmass = 1\ninertia = [[1, 2, 0], [2, 1, 0], [0, 0, 1]]\n", "");
     s.run("matrix.toml", "[body.brick]\nmass = 1\ninertia = [1, 1, 1]\norientation = [1, 1, 0, 0]\n", "");
     s.run("angle.toml", "[body.brick]\nmass = 1\ninertia = [1, 1, 1]\nangle = 0.3\n", "");
+    for (old, new) in [
+        ("[body.crank]", "[body.crank]\ncolour = \"reed\""),
+        ("[body.crank]", "[body.crank]\ncolor = \"red\""),
+        ("[body.crank]", "[body.crank]\ncolour = \"#12345\""),
+        ("[body.crank]", "[body.crank]\nopacity = 40"),
+        ("[body.crank]", "[body.crank]\nhidden = \"yes\""),
+    ] {
+        assert!(GOOD.contains(old));
+        s.run("m.toml", &GOOD.replacen(old, new, 1), "");
+    }
     s.check("bodies_and_joints");
 }
 

@@ -4,7 +4,7 @@
 use bellcrank_model::file::csv::TABULATED;
 use bellcrank_model::file::{Field, FieldKind};
 use bellcrank_model::read::{
-    BODY, FMU, INCLUDE, INPUT, MARKER, PROBE, START, STATE, TABLE, force_fields, joint_fields,
+    BODY, FMU, INCLUDE, INPUT, MARKER, PROBE, START, STATE, TABLE, VISUAL, force_fields, joint_fields,
 };
 use bellcrank_model::{forces, joints};
 use bellcrank_solve::choices::{CHOICES, Choice, Set};
@@ -75,6 +75,8 @@ fn text() -> String {
     of("probe", "probe", "Probe", None, doc).write(&[PROBE], &mut out);
     let doc = "A named frame on a body; joints, forces and probes stand on it as on a body.";
     of("marker", "marker", "Body", None, doc).write(&[MARKER], &mut out);
+    let doc = "A solid or a mesh on a body or on the ground, for looks; the visuals of a body are drawn in place of its shape.";
+    of("visual", "visual", "str", None, doc).write(&[VISUAL], &mut out);
     let doc = "Another model file as a part, whose names get this one in front: its body `hub` is `NAME.hub`.";
     of("include", "include", "str", None, doc).write(&[INCLUDE], &mut out);
     let doc = "A number that can be set while a run goes on; expressions use it by its name.";

@@ -137,10 +137,24 @@ export class Results {
     return share === 0 ? a : a + share * (column[row + 1] - a);
   }
 
-  /** The same in words. What is a billionth of the largest value with its unit, of all columns that are here, is 0. */
+  /**
+   * The same in words. 0 is what is below the tolerance of a step, a tenth of the run's, of the largest value of its column, and a billionth of the
+   * largest with its unit, of all columns that are here.
+   */
   told(i: number, t: number): string {
     const x = this.value(i, t);
-    return number(x !== undefined && Math.abs(x) < NOISE * this.scale(this.unit(i)) ? 0 : x);
+    if (x === undefined) return number(x);
+    const own = this.arrived.get(i);
+    const least = Math.max(NOISE * this.scale(this.unit(i)), own ? 0.1 * this.tolerance * this.largestOf(i, own) : 0);
+    return number(Math.abs(x) < least ? 0 : x);
+  }
+
+  /** The relative tolerance of the run, where its summary tells one. */
+  private get tolerance(): number {
+    const { summary } = this.status as { summary?: { plan?: { step?: { value?: unknown } } } | null };
+    const found = /rtol ([0-9.e+-]+)/.exec(String(summary?.plan?.step?.value ?? ""));
+    const rtol = found ? Number(found[1]) : 0;
+    return rtol > 0 && rtol < 1 ? rtol : 0;
   }
 
   /** The largest value with a unit. */

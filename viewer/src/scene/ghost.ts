@@ -3,7 +3,7 @@
 import type { BufferGeometry } from "three";
 import type { Results } from "../data/results";
 import { Mechanism } from "./mechanism";
-import type { Scene } from "./model";
+import { type Entity, type Scene, entities } from "./model";
 import { meshes, primitives } from "./primitives";
 import { type Light, Solids } from "./solids";
 import type { Theme } from "./theme";
@@ -14,6 +14,8 @@ const OPACITY = [0.38, 0.26, 0.2];
 export class Ghost {
   readonly machine: Mechanism;
   solids: Solids;
+  private readonly entities: Entity[];
+  private readonly hidden = new Set<number>();
   private wanted = NaN;
   private readonly levels: (Record<string, BufferGeometry> | undefined)[] = [];
 
@@ -22,12 +24,24 @@ export class Ghost {
     private readonly light: Light, private readonly changed: () => void,
   ) {
     this.machine = new Mechanism(scene, results, theme, size, new Map());
+    this.entities = entities(scene);
+    scene.bodies.forEach((b, i) => b.hidden && this.hidden.add(i));
     this.solids = this.make();
+  }
+
+  /** Hides or shows what has the kind and the name of an entity of the first run. */
+  hide({ kind, name }: Entity, hidden: boolean): void {
+    const pick = this.entities.findIndex((e) => e.kind === kind && e.name === name);
+    if (pick < 0) return;
+    if (hidden) this.hidden.add(pick);
+    else this.hidden.delete(pick);
+    this.solids.hide(pick, hidden);
   }
 
   private make(): Solids {
     const { scene, parts, slots } = this.machine;
-    const own = meshes(scene.bodies);
+    this.hidden.forEach((pick) => parts.items.hide(pick, true));
+    const own = meshes(scene);
     const geometries = (level: number) => (this.levels[level] ??= { ...primitives(level), ...own });
     const opacity = OPACITY[Math.min(this.number, OPACITY.length - 1)];
     const solids = new Solids(parts.items, slots, geometries, false, this.software, this.light, opacity);

@@ -22,9 +22,15 @@ export interface Look {
   colour: string;
   /** Quadrants in two shades, so that a turn is seen. */
   marked: boolean;
+  opacity: number;
 }
 
-/** Place and slot; turn; core and ring; round, number for picking, colour, marked. */
+/** What is added to the flags of an instance that is not drawn. */
+export const HIDDEN = 512;
+/** The end of the keys of solids that one sees through. */
+export const GLASS = " glass";
+
+/** Place and slot; turn; core and ring; round, number for picking, colour, flags: marked + 2 · transparency of 255, and HIDDEN. */
 export class Items {
   data = new Float32Array(WIDTH * PER_ROW);
   count = 0;
@@ -43,8 +49,8 @@ export class Items {
     d[k] = place[0]; d[k + 1] = place[1]; d[k + 2] = place[2]; d[k + 3] = slot;
     d[k + 4] = look.turn[0]; d[k + 5] = look.turn[1]; d[k + 6] = look.turn[2]; d[k + 7] = look.turn[3];
     d[k + 8] = look.core[0]; d[k + 9] = look.core[1]; d[k + 10] = look.core[2]; d[k + 11] = look.ring;
-    d[k + 12] = look.round; d[k + 13] = pick; d[k + 14] = this.colour(look.colour); d[k + 15] = look.marked ? 1 : 0;
-    const key = `${group} ${solid}`;
+    d[k + 12] = look.round; d[k + 13] = pick; d[k + 14] = this.colour(look.colour); d[k + 15] = (look.marked ? 1 : 0) + 2 * Math.round(255 * (1 - look.opacity));
+    const key = `${group} ${solid}${look.opacity < 1 ? GLASS : ""}`;
     const list = this.lists.get(key);
     if (list) list.push(this.count);
     else this.lists.set(key, [this.count]);
@@ -79,6 +85,16 @@ export class Items {
     if (around > 0 && d[k + 9] === 0) return around;
     const [x, y, z] = [Math.abs(d[k + 8]), Math.abs(d[k + 9]), Math.abs(d[k + 10])];
     return x + y + z - Math.max(x, y, z) - Math.min(x, y, z) + around; // the middle one
+  }
+
+  /** Hides or shows an entity, here and in `texels`. */
+  hide(pick: number, hidden: boolean, texels?: Float32Array): void {
+    for (let i = 0; i < this.count; i++) {
+      const k = WIDTH * i;
+      if (this.data[k + 13] !== pick) continue;
+      this.data[k + 15] = (this.data[k + 15] % HIDDEN) + (hidden ? HIDDEN : 0);
+      if (texels) texels[k + 15] = this.data[k + 15];
+    }
   }
 
   /** Which of some instances belong to an entity. */

@@ -2,7 +2,7 @@
 
 import type { Results } from "../data/results";
 import type { Scene, Vec } from "./model";
-import { type Parts, type Travel, build } from "./parts";
+import { ARC, type Parts, type RopeParts, type Travel, build } from "./parts";
 import { Poses, Slots } from "./poses";
 import type { Theme } from "./theme";
 
@@ -39,6 +39,7 @@ export class Mechanism {
       else this.slots.span(s.slot, this.slots.point(a.slot, a.on), this.slots.point(b.slot, b.on));
     }
     this.bend();
+    this.parts.ropes.forEach((rope) => this.lay(rope));
     return true;
   }
 
@@ -100,6 +101,13 @@ export class Mechanism {
     }
   }
 
+  /** Puts the pieces of a rope along its course. */
+  private lay({ slots, ends, radii }: RopeParts): void {
+    if (ends.some((e) => this.slots.hidden(e.slot))) return slots.forEach((slot) => this.slots.hide(slot));
+    const course = ropeCourse(ends.map((e) => this.slots.point(e.slot, e.on)), radii);
+    slots.forEach((slot, k) => this.slots.span(slot, course[k], course[k + 1]));
+  }
+
   /** The segments of flexible bodies. */
   private bend(): void {
     for (const b of this.parts.bends) {
@@ -111,4 +119,29 @@ export class Mechanism {
       });
     }
   }
+}
+
+/**
+ * Points along a rope: its ends, and on each pulley ARC + 1 points around it. A negative radius is that of a pulley to its right.
+ *
+ * With the angle θ of the line between two centres, r = r₂ − r₁ and D their distance, the left normal of the straight part has the
+ * angle θ + acos(r/D), and the part touches each pulley at its centre less radius times normal.
+ */
+export function ropeCourse(points: Vec[], radii: number[]): Vec[] {
+  const normal = (k: number) => {
+    const [[ax, ay], [bx, by]] = [points[k], points[k + 1]];
+    const share = (radii[k + 1] - radii[k]) / Math.hypot(bx - ax, by - ay);
+    return Math.atan2(by - ay, bx - ax) + Math.acos(Math.min(1, Math.max(-1, share)));
+  };
+  return points.flatMap((centre, k) => {
+    const r = radii[k];
+    if (!r || k === 0 || k === points.length - 1) return [centre];
+    const from = normal(k - 1);
+    const turn = Math.sign(r) * (normal(k) - from);
+    const sweep = Math.sign(r) * (turn - 2 * Math.PI * Math.floor(turn / (2 * Math.PI)));
+    return Array.from({ length: ARC + 1 }, (_, i): Vec => {
+      const angle = from + (sweep * i) / ARC;
+      return [centre[0] - r * Math.cos(angle), centre[1] - r * Math.sin(angle), centre[2]];
+    });
+  });
 }

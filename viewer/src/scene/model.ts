@@ -14,6 +14,9 @@ export type Shape =
 /** Triangles on a body, in its frame, with the box they fill. */
 export interface Mesh3 { positions: Float32Array; low: Vec; high: Vec }
 
+/** Triangles with a look of their own, where they have one. */
+export interface Solid { mesh: Mesh3; colour?: string; opacity?: number }
+
 /** A flexible body: points in its frame, lines between them, and how each mode moves each point. */
 export interface Flexible { points: Vec[]; lines: [number, number][]; modes: { channel: string; shape: Vec[] }[]; radius: number }
 
@@ -25,7 +28,12 @@ export interface Body {
   /** w, x, y, z */
   rotation: [number, number, number, number];
   shape: Shape;
-  mesh?: Mesh3;
+  /** What is drawn in the place of the shape. */
+  solids: Solid[];
+  colour?: string;
+  opacity: number;
+  /** Whether the model hides it. */
+  hidden: boolean;
   flexible?: Flexible;
 }
 
@@ -39,6 +47,10 @@ export interface Element {
   on: Vec[];
   /** An axis on each, in its frame. */
   axis?: Vec[];
+  /** Points of a curve on the first body. */
+  path?: Vec[];
+  /** What is round about its ends: tyres, rollers, pulleys. */
+  radii: number[];
   spring: boolean;
   damper: boolean;
   load?: { force: Vec; torque: Vec };
@@ -51,6 +63,8 @@ export interface Scene {
   plane: boolean;
   gravity: Vec;
   bodies: Body[];
+  /** What is drawn of the ground. */
+  ground: Solid[];
   joints: Element[];
   forces: Element[];
   probes: Probe[];
@@ -106,6 +120,19 @@ function mesh(x: unknown): Mesh3 | undefined {
   return n > 0 ? { positions, low, high } : undefined;
 }
 
+function solid(x: unknown): Solid[] {
+  const own = mesh(x);
+  return own ? [{ mesh: own, ...look(table(x)) }] : [];
+}
+
+/** A colour and an opacity; a colour is six digits, so that no other text gets anywhere. */
+function look({ colour, opacity }: Json): { colour?: string; opacity?: number } {
+  return {
+    ...(/^#[0-9a-f]{6}$/i.test(text(colour)) ? { colour: text(colour) } : {}),
+    ...(typeof opacity === "number" && opacity >= 0 && opacity <= 1 ? { opacity } : {}),
+  };
+}
+
 function flexible(x: unknown): Flexible | undefined {
   const f = table(x);
   const points = list(f.nodes).map(vec);
@@ -123,6 +150,7 @@ function flexible(x: unknown): Flexible | undefined {
 /** Reads a scene item by item; whatever is missing or strange is left out, so that the rest can be seen. */
 export class SceneReader {
   private readonly bodies: Body[] = [];
+  private readonly ground: Solid[] = [];
   private readonly joints: Element[] = [];
   private readonly forces: Element[] = [];
   private readonly probes: Probe[] = [];
@@ -131,6 +159,7 @@ export class SceneReader {
   /** An item of one of the lists. */
   see(name: string, item: unknown): void {
     if (name === "bodies") this.bodies.push(this.body(item));
+    else if (name === "ground") this.ground.push(...solid(item));
     else if (name === "joints") this.joints.push(element(item));
     else if (name === "forces") this.forces.push(element(item));
     else if (name === "probes") this.probes.push({ name: text(table(item).name), body: number(table(item).body), on: vec(table(item).on) });
@@ -145,8 +174,8 @@ export class SceneReader {
     const out: Body = {
       name: text(b.name), kind: text(b.kind), mass: finite(b.mass), at: vec(b.at),
       rotation: q.length === 4 && q.some((c) => c !== 0) ? (q as Body["rotation"]) : [1, 0, 0, 0], shape: this.alike,
+      solids: list(b.solids).flatMap(solid), opacity: 1, hidden: b.hidden === true, ...look(b),
     };
-    if (b.mesh) out.mesh = mesh(b.mesh);
     if (b.flexible) out.flexible = flexible(b.flexible);
     return out;
   }
@@ -157,7 +186,7 @@ export class SceneReader {
     const s = table(json);
     if (s.format !== "bellcrank-scene") throw new Error("scene.json is no scene of Bellcrank.");
     if (finite(s.version) > 1) throw new Error("scene.json was written by a later version of Bellcrank than this viewer.");
-    const { bodies, probes } = this;
+    const { bodies, ground, probes } = this;
     const body = (b: number | null) => (b !== null && bodies[b] ? b : null);
     const whole = (e: Element) => {
       e.between.forEach((b, k) => (e.between[k] = body(b)));
@@ -165,7 +194,7 @@ export class SceneReader {
     };
     probes.forEach((p) => (p.body = body(p.body)));
     return {
-      model: text(s.model), plane: s.space === "plane", gravity: vec(s.gravity), bodies,
+      model: text(s.model), plane: s.space === "plane", gravity: vec(s.gravity), bodies, ground,
       joints: this.joints.filter(whole), forces: this.forces.filter(whole), probes, guessed: false,
     };
   }
@@ -177,7 +206,9 @@ function element(x: unknown): Element {
   const e = table(x);
   const out: Element = {
     name: text(e.name), kind: text(e.kind), between: list(e.between).map(number), on: list(e.on).map(vec), spring: e.spring === true, damper: e.damper === true,
+    radii: list(e.radii).map(finite),
   };
+  if (Array.isArray(e.path)) out.path = e.path.map((p) => vec(p));
   if (Array.isArray(e.axis)) out.axis = e.axis.map(vec);
   if (e.load) out.load = { force: vec(table(e.load).force), torque: vec(table(e.load).torque) };
   return out;
@@ -192,16 +223,23 @@ export function guess(results: Results): Scene {
     if (results.find(stem, ".z") >= 0) plane = false;
     const turns = results.find(stem, ".angle") >= 0 || results.find(stem, ".qw") >= 0;
     bodies.push({
-      name: stem, kind: turns ? "rigid" : "point", mass: 0, at: [0, 0, 0], rotation: [1, 0, 0, 0], shape: { type: "unknown" },
+      name: stem, kind: turns ? "rigid" : "point", mass: 0, at: [0, 0, 0], rotation: [1, 0, 0, 0], shape: { type: "unknown" }, solids: [], opacity: 1, hidden: false,
     });
   });
   const model = text(table(results.status.summary).model);
-  return { model, plane, gravity: plane ? [0, -1, 0] : [0, 0, -1], bodies, joints: [], forces: [], probes: [], guessed: true };
+  return { model, plane, gravity: plane ? [0, -1, 0] : [0, 0, -1], bodies, ground: [], joints: [], forces: [], probes: [], guessed: true };
 }
 
 /** What can be picked and looked at. */
 export type Kind = "body" | "joint" | "force" | "probe";
 export interface Entity { kind: Kind; index: number; name: string }
+
+/** The box that the solids of a body fill. */
+export function box(solids: Solid[]): { low: Vec; high: Vec } | null {
+  if (!solids.length) return null;
+  const all = (side: "low" | "high", of: (...x: number[]) => number) => [0, 1, 2].map((k) => of(...solids.map((s) => s.mesh[side][k]))) as Vec;
+  return { low: all("low", Math.min), high: all("high", Math.max) };
+}
 
 /** All entities, in the order of their numbers for picking. */
 export function entities(scene: Scene): Entity[] {

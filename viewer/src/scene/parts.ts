@@ -2,7 +2,7 @@
 
 import { IDENTITY, add, between, cross, dot, frame, median, norm, scale, sub, unit } from "./algebra";
 import { type Group, Items, type Look } from "./items";
-import type { Body, Element, Scene, Vec } from "./model";
+import { type Body, type Element, type Scene, type Vec, box } from "./model";
 import type { Primitive } from "./primitives";
 import type { Theme } from "./theme";
 
@@ -10,6 +10,8 @@ import type { Theme } from "./theme";
 export interface Span { slot: number; ends: [End, End] }
 /** A flexible body: a slot for each of its lines. */
 export interface Bend { body: number; slots: number[]; lift: number }
+/** A rope: a slot for each piece of its course through places and around pulleys. */
+export interface RopeParts { slots: number[]; ends: End[]; radii: number[] }
 /** A place on a flexible body, which moves with it: a share of the way along one of its lines. */
 export interface Seat { slot: number; body: number; line: [number, number]; share: number }
 export interface End { slot: number; on: Vec }
@@ -21,6 +23,7 @@ export interface Parts {
   spans: Span[];
   arrows: Arrow[];
   bends: Bend[];
+  ropes: RopeParts[];
   /** By body and place. */
   seats: Map<string, Seat>;
   slots: number;
@@ -37,6 +40,8 @@ export interface Parts {
 
 /** Above these numbers things are drawn with fewer strokes. */
 const MANY_SPRINGS = 1500;
+/** Pieces of a rope around a pulley. */
+export const ARC = 16;
 /** More bodies than this are coloured in order. */
 const CROWD = 40;
 const MANY_SYMBOLS = 20_000;
@@ -53,16 +58,19 @@ function extent(body: Body): number {
     case "box": return Math.max(...s.size);
     case "sphere": return 2 * s.radius;
     default: {
-      const { mesh, flexible } = body;
-      if (mesh) return Math.max(...mesh.high.map((x, k) => x - mesh.low[k]));
+      const { flexible } = body;
+      const filled = box(body.solids);
+      if (filled) return Math.max(...filled.high.map((x, k) => x - filled.low[k]));
       if (flexible) return norm(sub(flexible.points[flexible.points.length - 1], flexible.points[0]));
       return 0;
     }
   }
 }
 
-/** The colour of the i-th of n bodies. */
-export function bodyColour({ bodies }: Theme, i: number, n: number): string {
+/** The colour of the i-th of all bodies: its own, or one chosen for it. */
+export function bodyColour({ bodies }: Theme, i: number, all: Body[]): string {
+  const n = all.length;
+  if (all[i]?.colour) return all[i].colour;
   if (n <= CROWD) return bodies[i % bodies.length];
   const hue = 215 - (165 * i) / (n - 1); // from blue over green to gold
   return `hsl(${hue.toFixed(0)}, 42%, ${(52 + 6 * Math.sin(0.5 * i)).toFixed(0)}%)`;
@@ -117,7 +125,7 @@ class Builder {
     this.up = unit(scale(scene.gravity, -1), scene.plane ? [0, 1, 0] : Z);
     this.level = this.levels(lengths);
     this.out = {
-      items: new Items(), spans: [], arrows: [], bends: [], seats: new Map(), slots: n + 1, width: this.w, layer: 0.4 * this.w,
+      items: new Items(), spans: [], arrows: [], bends: [], ropes: [], seats: new Map(), slots: n + 1, width: this.w, layer: 0.4 * this.w,
       floor: scene.plane ? -2.2 * this.w : 0, reach: new Float32Array(n), held: this.on,
     };
   }
@@ -164,6 +172,9 @@ class Builder {
     const { scene } = this;
     const n = scene.bodies.length;
     scene.bodies.forEach((b, i) => b.flexible && this.seat(b, i));
+    scene.ground.forEach(({ colour = this.theme.ground, opacity = 1 }, k) => {
+      this.put("body", `mesh -1 ${k}`, 0, -1, NOWHERE, { core: [1, 1, 1], colour, opacity });
+    });
     scene.bodies.forEach((b, i) => this.body(b, i));
     scene.joints.forEach((j, i) => this.joint(j, n + i, i));
     scene.forces.forEach((f, i) => this.force(f, n + scene.joints.length + i));
@@ -189,12 +200,12 @@ class Builder {
 
   private put(group: Group, solid: Primitive, slot: number, pick: number, place: Vec, more: Partial<Look>): void {
     this.out.items.push(group, solid, slot, pick, place, {
-      turn: IDENTITY, core: NOWHERE, ring: 0, round: 0, colour: this.theme.steel, marked: false, ...more,
+      turn: IDENTITY, core: NOWHERE, ring: 0, round: 0, colour: this.theme.steel, marked: false, opacity: group === "body" ? this.scene.bodies[pick]?.opacity ?? 1 : 1, ...more,
     });
   }
 
   private colour(i: number): string {
-    return bodyColour(this.theme, i, this.scene.bodies.length);
+    return bodyColour(this.theme, i, this.scene.bodies);
   }
 
   /** A link with round ends from a to b on a slot. */
@@ -228,10 +239,12 @@ class Builder {
       if (points.length > 24) return;
       for (const p of points) if (!inside(p)) this.link("body", slot, i, lift, add(p, lift), 0.4 * w, colour);
     };
-    if (body.mesh) {
-      this.put("body", `mesh ${i}`, slot, i, lift, { core: [1, 1, 1], colour });
-      const { low, high } = body.mesh;
-      this.out.reach[i] = Math.max(this.out.reach[i], norm(low), norm(high));
+    const filled = box(body.solids);
+    if (filled) {
+      body.solids.forEach((s, k) => {
+        this.put("body", `mesh ${i} ${k}`, slot, i, lift, { core: [1, 1, 1], colour: s.colour ?? colour, opacity: s.opacity ?? body.opacity });
+      });
+      this.out.reach[i] = Math.max(this.out.reach[i], norm(filled.low), norm(filled.high));
       return;
     }
     if (body.flexible) {
@@ -332,6 +345,8 @@ class Builder {
     if (scene.joints.length > MANY_SYMBOLS) return;
     if (j.kind === "distance") return this.bar(j, pick);
     const plane = scene.plane;
+    if (j.path) this.path("joint", j, pick);
+    if (j.radii[1] > 0) this.roller(j, pick);
     const [a, b] = [j.between[0] ?? null, j.between[1] ?? null];
     // the symbol sits on a body, so that it moves; the ground has its own
     const k = b !== null ? 1 : 0;
@@ -414,12 +429,13 @@ class Builder {
 
   private span(e: Element): number {
     const slot = this.out.slots++;
-    const end = (k: number): End => ({
-      slot: slotOf(this.out, e.between[k] ?? null, e.on[k]),
-      on: add(e.on[k], [0, 0, this.scene.plane ? Math.max(0, this.height(e.between[k] ?? null)) : 0]),
-    });
-    this.out.spans.push({ slot, ends: [end(0), end(1)] });
+    this.out.spans.push({ slot, ends: [this.end(e, 0), this.end(e, 1)] });
     return slot;
+  }
+
+  private end(e: Element, k: number): End {
+    const body = e.between[k] ?? null;
+    return { slot: slotOf(this.out, body, e.on[k]), on: add(e.on[k], [0, 0, this.scene.plane ? Math.max(0, this.height(body)) : 0]) };
   }
 
   private bar(j: Element, pick: number): void {
@@ -431,6 +447,9 @@ class Builder {
   private force(f: Element, pick: number): void {
     const { theme, w, scene } = this;
     if (scene.forces.length > MANY_SYMBOLS) return;
+    if (f.path) return this.path("force", f, pick);
+    if (f.kind === "rope") return this.rope(f, pick);
+    if (f.kind === "tyre") return this.tyre(f, pick);
     if (f.between.length === 1) return this.arrow(f, null, pick - scene.bodies.length - scene.joints.length, pick);
     if (f.kind === "spring-damper") {
       const slot = this.span(f);
@@ -461,9 +480,68 @@ class Builder {
       // a short spring about the axis
       const along = between([1, 0, 0], f.axis?.[k] ?? Z);
       this.put("force", "coil", slot, pick, place, { turn: along, core: [0.9 * w, 1, 1], ring: 1.9 * w, round: 0.16 * w, colour: theme.spring });
-    } else {
+    } else if (f.kind === "bushing") {
       this.put("force", "link", slot, pick, place, { turn, core: [0, 0, 0.5 * w], ring: 1.35 * w, round: 0.25 * w, colour: theme.rubber });
     }
+  }
+
+  /** The curve on the first body that an element follows. */
+  private path(group: Group, e: Element, pick: number): void {
+    const { w, theme } = this;
+    const body = e.between[0] ?? null;
+    const lift: Vec = [0, 0, this.height(body)];
+    e.path?.slice(1).forEach((p, k) => {
+      const from = e.path?.[k] as Vec;
+      this.link(group, slotOf(this.out, body, from), pick, add(from, lift), add(p, lift), 0.22 * w, body === null ? theme.ground : theme.steel);
+    });
+  }
+
+  /** The roller of a cam, about the place on the second body. */
+  private roller(j: Element, pick: number): void {
+    const body = j.between[1] ?? null;
+    const slot = slotOf(this.out, body, j.on[1]);
+    const edge = 0.1 * this.w;
+    if (!this.scene.plane) return this.put("joint", "ball", slot, pick, j.on[1], { round: j.radii[1], colour: this.theme.bright });
+    const place = add(j.on[1], [0, 0, this.height(j.between[0] ?? null)]);
+    this.put("joint", "link", slot, pick, place, {
+      core: [0, 0, 0.4 * this.w - edge], ring: Math.max(0, j.radii[1] - edge), round: edge, colour: this.theme.bright, marked: true,
+    });
+  }
+
+  /** A tyre about its wheel. */
+  private tyre(f: Element, pick: number): void {
+    const { theme, scene, w } = this;
+    const [body, radius, on] = [f.between[1] ?? null, f.radii[1] ?? 0, f.on[1]];
+    if (!(radius > 0) || !on) return;
+    const shape = body === null ? null : scene.bodies[body].shape;
+    const turn = between(Z, unit(f.axis?.[1] ?? Z, Z));
+    const slot = slotOf(this.out, body, on);
+    // a wheel that is a cylinder shows its sides: only the tread is around it
+    const wheel = shape?.type === "cylinder" && shape.radius > 0.8 * radius ? shape : null;
+    const half = scene.plane ? 0.3 * w : wheel ? 0.46 * wheel.length : 0.18 * radius;
+    const [ring, edge] = [wheel ? Math.max(radius, 1.03 * wheel.radius) : radius, Math.min(0.9 * half, 0.12 * radius)];
+    const place = add(on, [0, 0, this.height(body) - (scene.plane && !wheel ? 0.5 * w : 0)]);
+    this.put("force", "link", slot, pick, place, { turn, core: [0, 0, half - edge], ring: ring - edge, round: edge, colour: theme.rubber });
+    if (wheel || scene.plane) return;
+    this.put("force", "link", slot, pick, place, { turn, core: [0, 0, half], ring: 0.55 * radius, round: 0.02 * radius, colour: theme.bright, marked: true });
+  }
+
+  /** A rope through places and around pulleys: pieces that are put where they belong in every frame. */
+  private rope(f: Element, pick: number): void {
+    const { theme, scene, w } = this;
+    const ends = f.on.map((_, k) => this.end(f, k));
+    const pieces = f.on.length - 1 + f.radii.filter((r) => r !== 0).length * ARC;
+    const slots = Array.from({ length: pieces }, () => this.out.slots++);
+    for (const slot of slots) this.put("force", "ball", slot, pick, [0.5, 0, 0], { core: [0.5, 0, 0], round: 0.18 * w, colour: theme.rubber });
+    this.out.ropes.push({ slots, ends, radii: f.on.map((_, k) => f.radii[k] ?? 0) });
+    // pulleys that no body shows
+    f.radii.forEach((r, k) => {
+      const body = f.between[k] ?? null;
+      const shape = body === null ? "unknown" : scene.bodies[body].shape.type;
+      if (r === 0 || shape === "cylinder" || shape === "sphere") return;
+      const edge = 0.08 * w;
+      this.put("force", "link", ends[k].slot, pick, ends[k].on, { core: [0, 0, 0.25 * w], ring: Math.abs(r) - 0.18 * w - edge, round: edge, colour: theme.steel, marked: body !== null });
+    });
   }
 
   /** An arrow at a joint (its reaction) or for a load on one body. A moment has two heads in space and is an arc in the plane. */

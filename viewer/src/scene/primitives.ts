@@ -4,7 +4,7 @@
 // that is stretched, a radius around it, and a rounding of the edges. Normals hold for all of them.
 
 import { BufferAttribute, BufferGeometry } from "three";
-import type { Body } from "./model";
+import type { Scene, Solid } from "./model";
 
 interface Vertex { core: number[]; ring: number[]; normal: number[] }
 
@@ -136,20 +136,21 @@ const SQUARE: [number, number][] = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
 /** Its upper corner is the origin. */
 const WEDGE: [number, number][] = [[-0.8, -1.5], [0.8, -1.5], [0, 0]];
 
-export type Primitive = `mesh ${number}` | "link" | "ball" | "box" | "wedge" | "cone" | "coil" | "arc";
+export type Primitive = `mesh ${number} ${number}` | "link" | "ball" | "box" | "wedge" | "cone" | "coil" | "arc";
 
-/** The meshes of bodies, each a solid of its own with the name `mesh` and the number of its body. */
-export function meshes(bodies: Body[]): Record<string, BufferGeometry> {
+/** The meshes of bodies, each a solid of its own with the name `mesh`, the number of its body and its own; those of the ground are of body −1. */
+export function meshes({ bodies, ground }: Scene): Record<string, BufferGeometry> {
   const made: Record<string, BufferGeometry> = {};
-  bodies.forEach((b, i) => {
-    if (!b.mesh) return;
+  const make = (solids: Solid[], i: number) => solids.forEach(({ mesh: { positions } }, k) => {
     const g = new BufferGeometry();
-    g.setAttribute("position", new BufferAttribute(b.mesh.positions, 3));
+    g.setAttribute("position", new BufferAttribute(positions, 3));
     g.computeVertexNormals(); // corners are not shared: flat faces
-    g.setAttribute("ring", new BufferAttribute(new Float32Array(b.mesh.positions.length), 3));
-    g.setIndex([...Array(b.mesh.positions.length / 3).keys()]);
-    made[`mesh ${i}`] = g;
+    g.setAttribute("ring", new BufferAttribute(new Float32Array(positions.length), 3));
+    g.setIndex(new BufferAttribute(Uint32Array.from({ length: positions.length / 3 }, (_, n) => n), 1));
+    made[`mesh ${i} ${k}`] = g;
   });
+  bodies.forEach((b, i) => make(b.solids, i));
+  make(ground, -1);
   return made;
 }
 

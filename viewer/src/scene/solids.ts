@@ -5,7 +5,7 @@ import {
   InstancedBufferAttribute, InstancedBufferGeometry, LineSegments, type Material, Mesh, MeshDepthMaterial, MeshStandardMaterial, NearestFilter,
   RGBADepthPacking, RGBAFormat, ShaderMaterial, Sphere, Vector2, Vector3,
 } from "three";
-import { GROUPS, type Group, type Items, PER_ROW } from "./items";
+import { GLASS, GROUPS, type Group, HIDDEN, type Items, PER_ROW } from "./items";
 import { ROW, type Slots } from "./poses";
 import { LEVELS, LINED, LINES, line } from "./primitives";
 
@@ -41,13 +41,17 @@ vec3 placed() {
   return slotPlace.xyz + turned(slotTurn, skeleton + turned(itemTurn, ring * (lined ? max(itemCore.w, least) : itemCore.w) + normal * itemMore.x));
 }
 vec3 facing() { return turned(slotTurn, turned(itemTurn, normal)); }
+float marked() { return mod(itemMore.w, 2.0); }
+float opaque() { return 1.0 - floor(mod(itemMore.w, ${HIDDEN}.0) / 2.0) / 255.0; }
 vec3 tint() {
   vec3 c = vec3(floor(itemMore.z / 65536.0), mod(floor(itemMore.z / 256.0), 256.0), mod(itemMore.z, 256.0)) / 255.0;
   return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c));
 }
 `;
 
-const HIDE = /* glsl */ `if (!(slotPlace.w >= 0.0)) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);`;
+const HIDE = /* glsl */ `if (!(slotPlace.w >= 0.0) || itemMore.w >= ${HIDDEN}.0) gl_Position = vec4(0.0, 0.0, 2.0, 1.0);`;
+
+const VARYING = "varying vec4 vTint;\nvarying vec3 vOwn;\nvarying float vMarked;";
 
 interface Shared { poses: { value: DataTexture }; items: { value: DataTexture }; least: { value: number } }
 
@@ -56,21 +60,21 @@ function dress(material: Material, shared: Shared, tinted: boolean): void {
   material.onBeforeCompile = (shader) => {
     Object.assign(shader.uniforms, shared);
     shader.vertexShader = shader.vertexShader
-      .replace("#include <common>", `#include <common>\n${DECLARE}${tinted ? "varying vec4 vTint;\nvarying vec3 vOwn;" : ""}`)
+      .replace("#include <common>", `#include <common>\n${DECLARE}${tinted ? VARYING : ""}`)
       .replace("void main() {", "void main() {\nfindPose();")
       .replace("#include <beginnormal_vertex>", "vec3 objectNormal = facing();")
       .replace("#include <begin_vertex>", "vec3 transformed = placed();")
       .replace(
         "#include <project_vertex>",
-        `#include <project_vertex>\n${HIDE}${tinted ? "vTint = vec4(tint(), itemMore.w); vOwn = local();" : ""}`,
+        `#include <project_vertex>\n${HIDE}${tinted ? "vTint = vec4(tint(), opaque()); vOwn = local(); vMarked = marked();" : ""}`,
       );
     if (tinted) {
       shader.fragmentShader = shader.fragmentShader
-        .replace("#include <common>", "#include <common>\nvarying vec4 vTint;\nvarying vec3 vOwn;")
+        .replace("#include <common>", `#include <common>\n${VARYING}`)
         .replace(
           "#include <color_fragment>",
-          `diffuseColor.rgb *= vTint.rgb;
-          if (vTint.a > 0.5) {
+          `diffuseColor *= vTint;
+          if (vMarked > 0.5) {
             vec3 own = vOwn;
             vec2 w = max(fwidth(own.xy), vec2(1e-6));
             vec2 side = clamp(own.xy / w, -1.0, 1.0);
@@ -117,7 +121,7 @@ function copies(source: BufferGeometry, numbers: number[]): BufferGeometry {
 /** Where light comes from when solids are drawn quickly: the same as the lights of the stage. */
 export interface Light { key: Vector3; fill: Vector3; up: Vector3; sky: Color; earth: Color; strength: Vector3 }
 
-interface Drawn { mesh: Mesh; lines: LineSegments | null; group: Group; solid: string; numbers: number[]; thick: number; level: number; fine: Material; over: boolean; made: (BufferGeometry | undefined)[] }
+interface Drawn { quick: ShaderMaterial; mesh: Mesh; lines: LineSegments | null; group: Group; solid: string; numbers: number[]; thick: number; level: number; fine: Material; over: boolean; made: (BufferGeometry | undefined)[] }
 
 /** The solids of a scene. */
 export class Solids {
@@ -127,10 +131,14 @@ export class Solids {
   private readonly groups = new Map<Group, Node>();
   private readonly picking: ShaderMaterial;
   private readonly outline: { selected: ShaderMaterial; hovered: ShaderMaterial };
+  /** Outlines of what one sees through, which they fill. */
+  private readonly film = {} as { selected: ShaderMaterial; hovered: ShaderMaterial };
   private readonly outlined: { selected: Node; hovered: Node } = { selected: new Node(), hovered: new Node() };
   private readonly standard: MeshStandardMaterial;
   private readonly overlay: MeshStandardMaterial;
   private readonly quick: ShaderMaterial;
+  /** What one sees through, in full and quickly. */
+  private readonly glass: { fine: MeshStandardMaterial; quick: ShaderMaterial };
   private readonly thin: ShaderMaterial;
   private readonly depth: MeshDepthMaterial;
   private readonly drawn: Drawn[] = [];
@@ -156,9 +164,12 @@ export class Solids {
     // what one sees through lies behind what is at the same place
     const ghostly = opacity < 1 ? { transparent: true, polygonOffset: true, polygonOffsetFactor: 1.5, polygonOffsetUnits: 4 } : {};
     this.standard.setValues({ ...ghostly, opacity });
+    const clear = { transparent: true, depthWrite: false };
+    const glass = new MeshStandardMaterial({ roughness: 0.35, metalness: 0.05, ...clear, opacity });
     this.depth = new MeshDepthMaterial({ depthPacking: RGBADepthPacking, side: DoubleSide });
     dress(this.standard, shared, true);
     dress(this.overlay, shared, true);
+    dress(glass, shared, true);
     dress(this.depth, shared, false);
     const plain = (vertex: string, fragment: string, uniforms: object) =>
       new ShaderMaterial({ vertexShader: `${DECLARE}${vertex}`, fragmentShader: fragment, uniforms: { ...shared, ...uniforms } });
@@ -177,22 +188,25 @@ export class Solids {
     // all of the light at the vertices: a pixel costs next to nothing
     this.quick = plain(
       `uniform vec3 key, fill, up, sky, earth, strength;
-      varying vec3 vColour;
+      varying vec4 vColour;
       void main() {
         findPose();
         gl_Position = projectionMatrix * viewMatrix * vec4(placed(), 1.0);
         vec3 n = normalize(facing());
         vec3 light = strength.x * max(0.0, dot(n, key)) + strength.y * max(0.0, dot(n, fill)) + strength.z * mix(earth, sky, 0.5 + 0.5 * dot(n, up));
         vec3 own = local();
-        float shade = itemMore.w > 0.5 && own.x * own.y < 0.0 ? 0.74 : 1.0;
+        float shade = marked() > 0.5 && own.x * own.y < 0.0 ? 0.74 : 1.0;
         vec3 c = min(tint() * shade * light / 3.14159265 + 0.01, 1.0);
-        vColour = mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
+        vColour = vec4(mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)), opaque());
         ${HIDE}
       }`,
-      "varying vec3 vColour;\nuniform float opacity;\nvoid main() { gl_FragColor = vec4(vColour, opacity); }",
+      "varying vec4 vColour;\nuniform float opacity;\nvoid main() { gl_FragColor = vec4(vColour.rgb, opacity * vColour.a); }",
       { ...Object.fromEntries(Object.entries(light).map(([name, value]) => [name, { value }])), opacity: { value: opacity } },
     );
     this.quick.setValues(ghostly);
+    this.glass = { fine: glass, quick: this.quick.clone() };
+    this.glass.quick.uniforms = this.quick.uniforms;
+    this.glass.quick.setValues(clear);
     this.thin = this.quick.clone();
     this.thin.uniforms = this.quick.uniforms;
     this.thin.defines = { LINES: "" };
@@ -208,31 +222,37 @@ export class Solids {
           if (l > 1e-6) gl_Position.xy += out2 / l * 2.0 * pixels / viewport * gl_Position.w;
           ${HIDE}
         }`,
-        "uniform vec3 colour;\nvoid main() { gl_FragColor = vec4(colour, 1.0);\n#include <colorspace_fragment>\n}",
-        { viewport: { value: new Vector2(1, 1) }, pixels: { value: pixels }, colour: { value: new Color() } },
+        "uniform vec3 colour;\nuniform float share;\nvoid main() { gl_FragColor = vec4(colour, share);\n#include <colorspace_fragment>\n}",
+        { share: { value: 1 }, viewport: { value: new Vector2(1, 1) }, pixels: { value: pixels }, colour: { value: new Color() } },
       );
       material.side = BackSide;
       return material;
     };
     this.outline = { selected: outline(3), hovered: outline(2) };
+    for (const how of ["selected", "hovered"] as const) {
+      this.film[how] = this.outline[how].clone();
+      this.film[how].uniforms = { ...this.outline[how].uniforms, share: { value: 0.3 } };
+      this.film[how].setValues({ transparent: true, depthWrite: false });
+    }
 
     for (const group of GROUPS) {
       const node = new Node();
       this.groups.set(group, node);
       this.node.add(node);
       node.visible = this.shown[group];
-      for (const solid of Object.keys(geometries(0))) {
-        for (const numbers of this.alike(items.lists.get(`${group} ${solid}`) ?? [])) {
+      for (const [solid, end] of Object.keys(geometries(0)).flatMap((name) => [[name, ""], [name, GLASS]])) {
+        for (const numbers of this.alike(items.lists.get(`${group} ${solid}${end}`) ?? [])) {
           const over = group === "reaction";
-          const fine = over ? this.overlay : this.standard;
+          const through = end === GLASS;
+          const fine = over ? this.overlay : through ? this.glass.fine : this.standard;
           const mesh = new Mesh(new BufferGeometry(), fine);
           mesh.frustumCulled = false;
           mesh.customDepthMaterial = this.depth;
-          mesh.castShadow = mesh.receiveShadow = shadows && !over && group !== "load";
+          mesh.castShadow = mesh.receiveShadow = shadows && !over && !through && group !== "load";
           mesh.renderOrder = over ? 20 : 0;
           node.add(mesh);
           const thick = numbers.reduce((most, i) => Math.max(most, items.thickness(i)), 0);
-          this.drawn.push({ mesh, lines: null, group, solid, numbers, thick, level: 0, fine, over, made: [] });
+          this.drawn.push({ quick: through ? this.glass.quick : this.quick, mesh, lines: null, group, solid, numbers, thick, level: 0, fine, over, made: [] });
         }
       }
     }
@@ -261,7 +281,7 @@ export class Solids {
       }
       if (d.lines) d.lines.visible = thin;
       d.mesh.visible = !thin && (symbols || d.group !== "joint" || d.solid === "ball"); // bars are balls that are drawn out
-      d.mesh.material = quick && !d.over ? this.quick : d.fine;
+      d.mesh.material = quick && !d.over ? d.quick : d.fine;
       d.level = thin ? LINES : Math.min(d.level, LEVELS - 1);
       if (!thin) this.shape(d, d.level);
     }
@@ -301,6 +321,12 @@ export class Solids {
     if (node) node.visible = visible;
   }
 
+  /** Hides or shows an entity. */
+  hide(pick: number, hidden: boolean): void {
+    this.items.hide(pick, hidden, this.instances.image.data as Float32Array);
+    this.instances.needsUpdate = true;
+  }
+
   /** Poses have changed. */
   moved(): void {
     this.texture.needsUpdate = true;
@@ -319,7 +345,7 @@ export class Solids {
       if (d.over && !this.shown.reaction) continue;
       const numbers = this.items.of(pick, d.numbers);
       if (!numbers.length) continue;
-      const mesh = new Mesh(this.geometry(this.geometries(Math.min(d.level, LEVELS - 1))[d.solid], numbers), this.outline[how]);
+      const mesh = new Mesh(this.geometry(this.geometries(Math.min(d.level, LEVELS - 1))[d.solid], numbers), (d.quick === this.quick ? this.outline : this.film)[how]);
       mesh.frustumCulled = false;
       node.add(mesh);
     }
@@ -352,7 +378,7 @@ export class Solids {
     this.mark("selected", -1, "#000");
     this.mark("hovered", -1, "#000");
     for (const d of this.drawn) [...d.made, d.lines?.geometry].forEach((g) => g?.dispose());
-    [this.standard, this.overlay, this.quick, this.thin, this.depth, this.picking, this.outline.selected, this.outline.hovered].forEach((m) => m.dispose());
+    [this.standard, this.overlay, this.quick, this.glass.fine, this.glass.quick, this.thin, this.depth, this.picking, ...Object.values(this.outline), ...Object.values(this.film)].forEach((m) => m.dispose());
     this.texture.dispose();
     this.instances.dispose();
   }

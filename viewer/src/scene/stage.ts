@@ -12,7 +12,7 @@ import { Ghost } from "./ghost";
 import { Grid } from "./grid";
 import type { Group } from "./items";
 import { Mechanism } from "./mechanism";
-import { type Entity, type Mesh3, type Scene, type Vec, entities } from "./model";
+import { type Entity, type Scene, type Vec, box as boxOf, entities } from "./model";
 import { type Parts, type Travel, slotOf } from "./parts";
 import type { Poses, Slots } from "./poses";
 import { LEVELS, LINES, meshes, primitives } from "./primitives";
@@ -57,6 +57,8 @@ export class Stage {
   /** The machines of other runs. */
   readonly ghosts: Ghost[] = [];
   readonly entities: Entity[];
+  /** What is not drawn, by the numbers of the entities. */
+  readonly hidden = new Set<number>();
   view: View = "front";
   flat = false;
   /** The length of the longest reaction arrow, in units of the default. */
@@ -99,9 +101,13 @@ export class Stage {
   private fitted = true;
   /** Forces and moments of the joints, by axes. */
   private reactions: { force: Vectors; moment: Vectors } | null = null;
+  /** Columns of the loads on one body, and the largest force among them. */
+  private loads: (Float64Array[] | null)[] = [];
+  private largestLoad = 0;
+  /** The body that the camera moves with, and where it was. */
+  private followed: { pick: number; at: Vec } | null = null;
   /** The arrows that are drawn: where their tips are, and what they stand for. */
   readonly drawnArrows: { tip: Vec; size: number; moment: boolean }[] = [];
-  private loads: (Float64Array[] | null)[] = [];
   private width = 1;
   private height = 1;
   private shown: Shown = { joints: true, forces: true, reactions: false, traces: true, grid: true, labels: false };
@@ -119,6 +125,7 @@ export class Stage {
     this.renderer.shadowMap.enabled = scene.bodies.length <= SHADOWED;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.entities = entities(scene);
+    scene.bodies.forEach((b, i) => b.hidden && this.hidden.add(i));
     this.up = scene.plane ? [0, 1, 0] : unit(times(scene.gravity, -1), [0, 0, 1]);
     this.machine = new Mechanism(scene, results, theme, this.startSize(), this.travel);
     this.solids = this.makeSolids();
@@ -191,12 +198,13 @@ export class Stage {
 
   private makeSolids(): Solids {
     const shadows = this.scene.bodies.length <= SHADOWED;
+    this.hidden.forEach((pick) => this.parts.items.hide(pick, true));
     return new Solids(this.parts.items, this.slots, (level) => this.geometries(level), shadows, this.software, this.light);
   }
 
   /** The solids at a level of detail; meshes of bodies have one. */
   private geometries(level: number): Record<string, BufferGeometry> {
-    this.meshes ??= meshes(this.scene.bodies);
+    this.meshes ??= meshes(this.scene);
     return (this.solidsAt[level] ??= { ...primitives(level), ...this.meshes });
   }
 
@@ -248,6 +256,17 @@ export class Stage {
     this.traces.paint(theme);
     this.select(this.selected);
     this.hover(-1);
+    this.invalidate();
+  }
+
+  /** Hides or shows an entity, in other runs too where they have it. */
+  hide(pick: number, hidden: boolean): void {
+    const entity = this.entities[pick];
+    if (!entity) return;
+    if (hidden) this.hidden.add(pick);
+    else this.hidden.delete(pick);
+    this.solids.hide(pick, hidden);
+    this.ghosts.forEach((g) => g.hide(entity, hidden));
     this.invalidate();
   }
 
@@ -314,7 +333,7 @@ export class Stage {
       const some = Math.max(1, Math.ceil(bodies.length / 1200)); // few enough for all points of all frames
       poses.sample(slots, bodies.length > 400 ? 8 : 48, () => {
         for (let i = 0; i < bodies.length; i += some) {
-          if (slots.hidden(i + 1)) continue;
+          if (slots.hidden(i + 1) || this.hidden.has(i)) continue;
           const k = 8 * (i + 1);
           const d = slots.data;
           const s = bodies[i].shape;
@@ -322,8 +341,8 @@ export class Stage {
           else if (s.type === "box") {
             const [x, y, z] = s.size.map((c) => c / 2);
             for (let c = 0; c < 8; c++) grow(...slots.point(i + 1, [c & 1 ? x : -x, c & 2 ? y : -y, c & 4 ? z : -z]), 0);
-          } else if (bodies[i].mesh) {
-            const { low, high } = bodies[i].mesh as Mesh3;
+          } else if (bodies[i].solids.length) {
+            const { low, high } = boxOf(bodies[i].solids) as { low: Vec; high: Vec };
             for (let c = 0; c < 8; c++) grow(...slots.point(i + 1, [c & 1 ? low[0] : high[0], c & 2 ? low[1] : high[1], c & 4 ? low[2] : high[2]]), 0);
           } else grow(d[k], d[k + 1], d[k + 2], s.type === "unknown" ? width : Math.hypot(s.radius, s.type === "cylinder" ? s.length / 2 : 0));
           bodies[i].flexible?.points.forEach((p) => grow(...slots.point(i + 1, p), width));
@@ -391,6 +410,7 @@ export class Stage {
   /** Shows the time at a row, and a share of the way to the next; false while that is being read. */
   seek(row: number, share: number, playing = false): boolean {
     if (!this.machine.seek(row, share, playing)) return false;
+    this.moveAlong();
     this.arrows();
     this.solids.moved();
     this.traces.at(row, share);
@@ -398,10 +418,37 @@ export class Stage {
     return true;
   }
 
+  /** Lets the camera go with an entity; −1 lets it stand. */
+  follow(pick: number): void {
+    const at = this.where(pick);
+    this.followed = at ? { pick, at } : null;
+    if (at) this.focus(pick);
+  }
+
+  get following(): number {
+    return this.followed?.pick ?? -1;
+  }
+
+  private moveAlong(): void {
+    const at = this.followed && this.where(this.followed.pick);
+    if (!this.followed || !at) return;
+    const by = new Vector3(...sub(at, this.followed.at));
+    this.followed.at = at;
+    if (this.flight) this.flight.to.target.add(by);
+    const pose = this.pose();
+    this.place({ ...pose, target: pose.target.add(by) });
+  }
+
+  /** The force that an arrow of full length stands for: loads and reactions have one scale. */
+  private get fullForce(): number {
+    return Math.max(this.shown.reactions ? this.reactions?.force.largest ?? 0 : 0, this.shown.forces ? this.largestLoad : 0);
+  }
+
   private arrows(): void {
     const { width } = this.parts;
     const head = 2.6 * 0.85 * width;
     const full = 0.3 * this.ball.radius * this.arrowScale;
+    const { fullForce } = this;
     const at = (columns: Float64Array[], k: number) => (columns[k] ? this.machine.at(columns[k]) : 0);
     this.drawnArrows.length = 0;
     for (const a of this.parts.arrows) {
@@ -414,29 +461,30 @@ export class Stage {
         const columns = vectors?.columns[a.joint];
         if (!this.shown.reactions || !columns?.length || !vectors || !(vectors.largest > 0)) continue;
         v = a.moment && this.scene.plane ? [0, 0, at(columns, 0)] : [at(columns, 0), at(columns, 1), at(columns, 2)];
-        const share = norm(v) / vectors.largest;
+        const share = norm(v) / (a.moment ? vectors.largest : fullForce);
         length = a.moment && this.scene.plane ? (share > LITTLE ? 3 * head : 0) : share * full;
       } else if (a.force !== null) {
         const f = this.scene.forces[a.force];
         const columns = this.loads[a.force];
-        if (!f.load) continue;
+        if (!f.load || !this.shown.forces) continue;
         v = columns ? [at(columns, 0), at(columns, 1), at(columns, 2)] : f.kind === "torque" ? f.load.torque : f.load.force;
-        length = norm(v) > 0 ? 0.16 * this.ball.radius + head : 0;
-        if (f.kind === "torque" && norm(v) > 0) length = 3 * head;
+        const share = a.moment || !fullForce ? 1 : norm(v) / fullForce;
+        length = norm(v) > 0 && share > LITTLE ? Math.max(share * full, 1.6 * head) : 0;
+        if (a.moment && norm(v) > 0) length = 3 * head;
       }
       if (!v || !(length > 0.15 * head)) continue;
       const start = this.slots.point(a.at.slot, a.at.on);
       const n = norm(v);
       const tip = start.map((c, k) => c + (v[k] / n) * Math.max(length, 1.1 * head)) as Vec;
       this.slots.span(a.slot, start, tip, head);
-      if (a.joint !== null) this.drawnArrows.push({ tip, size: n, moment: a.moment });
+      this.drawnArrows.push({ tip, size: n, moment: a.moment });
     }
   }
 
   /** What an arrow of a length (in m) stands for, in N; nothing if there are no arrows. */
   forceOf(length: number): number | null {
-    const largest = this.shown.reactions ? this.reactions?.force.largest : 0;
-    return largest ? (length / (0.3 * this.ball.radius * this.arrowScale)) * largest : null;
+    const largest = this.fullForce;
+    return largest && this.drawnArrows.some((a) => !a.moment) ? (length / (0.3 * this.ball.radius * this.arrowScale)) * largest : null;
   }
 
   /** Reads the reactions of the joints; their arrows are scaled by the largest of the run. */
@@ -481,6 +529,13 @@ export class Stage {
       const columns = ["x", "y", "z"].map((a) => this.results.find(`${f.name}.${letter}${a}`)).filter((k) => k >= 0);
       if (columns.length) this.loads[i] = await Promise.all(columns.map((k) => this.results.column(k)));
     }));
+    this.largestLoad = 0;
+    this.scene.forces.forEach((f, i) => {
+      if (!f.load || f.kind === "torque") return;
+      const own = this.loads[i];
+      const sizes = own ? Array.from(own[0] ?? [], (_, row) => Math.hypot(...own.map((x) => x[row]))) : [norm(f.load.force)];
+      for (const size of sizes) if (size > this.largestLoad) this.largestLoad = size;
+    });
   }
 
   /** Looks all over a run of which only the beginning was read, so that the view holds the whole motion. */
@@ -559,7 +614,7 @@ export class Stage {
       top: up.clone().addScaledVector(front, eps),
       iso: front.clone().multiplyScalar(1).addScaledVector(side, 0.75).addScaledVector(up, 0.62),
     }[view].normalize();
-    if (this.scene.plane) this.setFlat(view !== "iso");
+    this.setFlat(view !== "iso"); // as on a drawing
     this.setButtons();
     this.fly(this.fitting(direction, up), smoothly);
   }
@@ -794,7 +849,7 @@ export class Stage {
   /** Where an entity is, in the world. */
   where(pick: number): Vec | null {
     const e = this.entities[pick];
-    if (!e) return null;
+    if (!e || this.hidden.has(pick)) return null;
     const slot = (b: number | null | undefined, on: Vec) => slotOf(this.parts, b ?? null, on);
     if (e.kind === "body") return this.slots.hidden(e.index + 1) ? null : this.slots.point(e.index + 1, [0, 0, 0]);
     if (e.kind === "probe") {

@@ -200,6 +200,9 @@ export class App {
     this.sidebar = new Sidebar(this.scene, this.results, entities, this.plots);
     this.sidebar.onSelect = (pick) => this.select(pick);
     this.sidebar.onFocus = (pick) => this.stage?.focus(pick);
+    this.sidebar.onHide = (pick) => this.hide(pick);
+    this.sidebar.onFollow = (pick) => this.accompany(pick);
+    if (this.stage) this.sidebar.markHidden(this.stage.hidden);
     this.root.querySelector(".page")?.append(this.sidebar.element);
     this.plots.onChange = () => this.sidebar.mark();
     this.plots.onSeek = (t) => (this.chapters ?? this.player).seek(t);
@@ -473,7 +476,27 @@ export class App {
     this.sidebar.select(pick);
   }
 
+  /** Hides an entity, or shows it again. */
+  hide(pick: number, hidden = !this.stage?.hidden.has(pick)): void {
+    if (!this.stage) return;
+    this.stage.hide(pick, hidden);
+    this.sidebar.markHidden(this.stage.hidden);
+  }
+
+  /** Lets the view move with an entity; again, and it stands still. */
+  accompany(pick: number): void {
+    this.stage?.follow(pick === this.stage.following ? -1 : pick);
+    this.sidebar.markFollowed(this.stage?.following ?? -1);
+  }
+
+  /** Shows everything that is hidden. */
+  private unhide(): void {
+    for (const pick of [...(this.stage?.hidden ?? [])]) this.hide(pick, false);
+  }
+
   view(view: View, smoothly = true): void {
+    this.stage?.follow(-1);
+    this.sidebar.markFollowed(-1);
     this.stage?.goto(view, smoothly);
     this.markView();
   }
@@ -527,7 +550,8 @@ export class App {
       const format = choice.value as Format;
       choice.value = "";
       this.film(format).then((data) => data && download(`${visible(this.scene.model) || "bellcrank"}.${format.toLowerCase()}`, data), (e) => this.fail(e));
-    } }, h("option", { value: "", textContent: "Film…" }), ...formats().map((f) => h("option", { value: f, textContent: f })));
+    } }, h("option", { value: "", textContent: "Film…" }));
+    void formats().then((all) => choice.append(...all.map((f) => h("option", { value: f, textContent: f }))));
     return choice;
   }
 
@@ -649,6 +673,8 @@ export class App {
         "1": () => this.view("front"), "2": () => this.view("top"), "3": () => this.view("side"), "4": () => this.view("iso"),
         o: () => this.project(), c: () => stage?.focus(this.selected),
         j: () => this.toggle("joints"), e: () => this.toggle("forces"), r: () => this.toggle("reactions"), t: () => this.toggle("traces"),
+        m: () => this.accompany(this.selected),
+        h: () => (e.shiftKey ? this.unhide() : this.hide(this.selected)),
         l: () => this.toggle("labels"), g: () => this.toggle("grid"), d: () => this.setTheme(), b: () => this.panel(), v: () => this.showTruth(!!this.article?.hidden),
         p: () => (e.shiftKey ? this.plots.clear() : this.plotSelected()),
         s: () => void this.picture(), "/": () => this.sidebar.focusSearch(), "?": () => this.dialog.showModal(),

@@ -9,10 +9,10 @@ const KEYS: [string, [string, string][]][] = [
   ]],
   ["View", [
     ["F", "show everything"], ["1 2 3 4", "front, top, side, isometric"], ["O", "parallel or central projection"],
-    ["C", "centre on what is chosen"], ["drag, wheel", "turn or shift, zoom"], ["right drag", "the other of the two"],
+    ["C", "centre on what is chosen"], ["M", "move with what is chosen"], ["drag, wheel", "turn or shift, zoom"], ["right drag", "the other of the two"],
   ]],
   ["Show", [
-    ["J", "joints"], ["E", "forces"], ["R", "reactions"], ["T", "paths of probes"], ["L", "names"], ["G", "grid"], ["D", "dark or light"], ["V", "accuracy report"], ["B", "side panel"],
+    ["J", "joints"], ["E", "forces"], ["R", "reactions"], ["T", "paths of probes"], ["L", "names"], ["G", "grid"], ["H", "hide or show what is chosen"], ["⇧ H", "show everything hidden"], ["D", "dark or light"], ["V", "accuracy report"], ["B", "side panel"],
   ]],
   ["Choose and plot", [
     ["click", "choose a body or a joint"], ["P", "plot what is chosen"], ["⇧ P", "remove all plots"], ["/", "search"], ["Esc", "choose nothing"], ["S", "save a picture"],

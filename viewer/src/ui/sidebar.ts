@@ -38,6 +38,12 @@ export class Sidebar {
   private readonly open = new Set<string>(["Bodies", "Joints", "Forces", "Probes"]);
   onSelect: (pick: number) => void = () => undefined;
   onFocus: (pick: number) => void = () => undefined;
+  onHide: (pick: number) => void = () => undefined;
+  onFollow: (pick: number) => void = () => undefined;
+  private readonly follower = button("follow", "Let the view move with it", "M", () => this.onFollow(this.selected));
+  private hidden: ReadonlySet<number> = new Set();
+  private followed = -1;
+  private readonly hider = button("eye", "Hide or show it", "H", () => this.onHide(this.selected));
   onTruth: () => void = () => undefined;
 
   constructor(
@@ -109,6 +115,7 @@ export class Sidebar {
     if (blocks.length === 0) blocks.push(h("p", { class: "hint" }, wanted ? "Nothing has that name." : "There is nothing to list."));
     this.tree.replaceChildren(...blocks);
     this.mark();
+    this.markHidden(this.hidden);
   }
 
   private block(title: string, all: number, rows: HTMLElement[]): HTMLElement {
@@ -131,8 +138,24 @@ export class Sidebar {
   /** The sign of an entity: a body's has the colour it is drawn with. */
   private glyph(e: Entity): HTMLElement {
     const glyph = h("span", { class: `glyph ${e.kind}` });
-    if (e.kind === "body") glyph.style.background = bodyColour(THEMES.light, e.index, this.scene.bodies.length);
+    if (e.kind === "body") glyph.style.background = bodyColour(THEMES.light, e.index, this.scene.bodies);
     return glyph;
+  }
+
+  /** Shows which entity the view moves with. */
+  markFollowed(pick: number): void {
+    this.followed = pick;
+    this.follower.setAttribute("aria-pressed", String(pick >= 0 && pick === this.selected));
+  }
+
+  /** Shows which entities are not drawn. */
+  markHidden(hidden: ReadonlySet<number>): void {
+    this.hidden = hidden;
+    this.tree.querySelectorAll<HTMLElement>("[data-pick]").forEach((e) => e.classList.toggle("hidden", hidden.has(Number(e.dataset.pick))));
+    const on = hidden.has(this.selected);
+    this.hider.setAttribute("aria-pressed", String(on));
+    this.hider.title = on ? "Show it  (H)" : "Hide it  (H)";
+    this.hider.replaceChildren(icon(on ? "shut" : "eye"));
   }
 
   private kindOf(e: Entity): string {
@@ -177,6 +200,8 @@ export class Sidebar {
     this.card.hidden = !e;
     if (e) this.fillCard(e, pick);
     this.mark();
+    this.markHidden(this.hidden);
+    this.markFollowed(this.followed);
     if (e) this.tree.querySelector(`[data-pick="${pick}"]`)?.scrollIntoView({ block: "nearest" });
   }
 
@@ -212,7 +237,7 @@ export class Sidebar {
     });
     this.card.replaceChildren(
       h("header", {}, this.glyph(e), h("h2", {}, h("bdi", { textContent: visible(e.name) })),
-        button("target", "Centre the view on it", "C", () => this.onFocus(pick)),
+        this.hider, button("target", "Centre the view on it", "C", () => this.onFocus(pick)), this.follower,
         button("close", "Choose nothing", "Esc", () => this.onSelect(-1))),
       h("dl", {}, ...facts.flatMap(([k, v]) => [h("dt", { textContent: k }), h("dd", {}, h("bdi", { textContent: v }))])),
       h("div", { class: "rows values" }, ...this.lines.map((l) => l.row)),

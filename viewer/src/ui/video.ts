@@ -1,28 +1,42 @@
 // Films of the scene: MP4 or WebM by the browser's own encoder, GIF by ours.
 
+import { type Chunk, mp4, webm } from "./container";
 import { Gif, palette } from "./gif";
 
 export type Format = "MP4" | "WebM" | "GIF";
 
-const KINDS: [Format, string][] = [
-  ["MP4", "video/mp4;codecs=avc1.42E01F"], ["MP4", "video/mp4;codecs=vp09.00.31.08"], ["WebM", "video/webm;codecs=vp9"], ["WebM", "video/webm"],
+/** The encoders to be asked for, the best first. */
+const CODECS: [Format, string][] = [
+  ["MP4", "avc1.640034"], ["MP4", "avc1.4d0034"], ["MP4", "avc1.42e034"], ["MP4", "avc1.42e028"], ["WebM", "vp09.00.41.08"], ["WebM", "vp8"],
 ];
 /** Frames per second, and how long a film may be (seconds). */
 const RATE = { video: 30, gif: 20 };
 const LONGEST = { video: 60, gif: 12 };
-/** How long the encoder may take for the last frame (milliseconds). */
-const DRAIN = 500;
+/** Pictures between those that need no other. */
+const KEYS = 60;
+/** An encoder that has more pictures to do is waited for. */
+const QUEUE = 4;
 /** The width of a GIF, in pixels. */
 const GIF_WIDTH = 640;
 /** So many frames give the colours of a GIF. */
 const SAMPLES = 6;
 
-const supported = (type: string) => typeof MediaRecorder !== "undefined" && MediaRecorder.isTypeSupported(type);
+/** How the browser writes a format at a size; nothing if it cannot. */
+async function encoding(format: Format, width: number, height: number): Promise<VideoEncoderConfig | null> {
+  if (typeof VideoEncoder === "undefined") return null; // an older browser, or a page that came over plain http from afar
+  for (const [of, codec] of CODECS) {
+    if (of !== format) continue;
+    const config: VideoEncoderConfig = { codec, width, height, bitrate: 8_000_000, framerate: RATE.video, ...(format === "MP4" ? { avc: { format: "avc" } } : {}) };
+    const { supported } = await VideoEncoder.isConfigSupported(config).catch(() => ({ supported: false }));
+    if (supported) return config;
+  }
+  return null;
+}
 
 /** What this browser can write. */
-export function formats(): Format[] {
-  const videos = KINDS.filter(([, type]) => supported(type)).map(([format]) => format);
-  return [...new Set<Format>([...videos, "GIF"])];
+export async function formats(): Promise<Format[]> {
+  const can = await Promise.all((["MP4", "WebM"] as const).map((f) => encoding(f, 1280, 720)));
+  return [...(["MP4", "WebM"] as const).filter((_, k) => can[k]), "GIF"];
 }
 
 export interface Film {
@@ -71,38 +85,43 @@ async function gif(f: Film): Promise<Blob | null> {
   return out.blob();
 }
 
+/** Every picture has its own time, however long it takes to draw. */
 async function video(f: Film): Promise<Blob | null> {
-  const mimeType = KINDS.find(([format, type]) => format === f.format && supported(type))?.[1];
-  if (!mimeType) throw new Error(`This browser cannot write ${f.format}.`);
   // encoders want even numbers
   const [width, height] = [f.width, f.height].map((n) => Math.max(2, 2 * Math.round(n / 2)));
+  const config = await encoding(f.format, width, height);
+  if (!config) throw new Error(`This browser cannot write ${f.format}.`);
   const [canvas, context] = paper(width, height);
   const frames = Math.max(2, Math.round(RATE.video * Math.min(f.seconds, LONGEST.video)));
-  await f.draw(0, context, width, height);
-  const stream = canvas.captureStream(0);
-  const track = stream.getVideoTracks()[0] as CanvasCaptureMediaStreamTrack;
-  const recorder = new MediaRecorder(stream, { mimeType, videoBitsPerSecond: 8_000_000 });
-  const chunks: Blob[] = [];
-  recorder.ondataavailable = (e) => chunks.push(e.data);
-  const stopped = new Promise<void>((done, failed) => {
-    recorder.onstop = () => done();
-    recorder.onerror = () => failed(new Error(`The browser failed to write ${f.format}.`));
+  const chunks: Chunk[] = [];
+  let avcc: Uint8Array | null = null;
+  let failure: Error | null = null;
+  const encoder = new VideoEncoder({
+    output: (chunk, about) => {
+      const data = new Uint8Array(chunk.byteLength);
+      chunk.copyTo(data);
+      chunks.push({ data, key: chunk.type === "key" });
+      const description = about?.decoderConfig?.description;
+      if (description) avcc = (ArrayBuffer.isView(description) ? new Uint8Array(description.buffer, description.byteOffset, description.byteLength) : new Uint8Array(description)).slice();
+    },
+    error: (e) => (failure = e),
   });
-  const started = new Promise((done) => (recorder.onstart = done));
-  recorder.start();
-  await started;
-  const begin = performance.now();
+  encoder.configure(config);
   let ended = false;
-  for (let k = 0; k < frames && !ended; k++) {
+  for (let k = 0; k < frames && !ended && !failure; k++) {
     await f.draw(k / (frames - 1), context, width, height);
-    track.requestFrame();
-    // the encoder stamps frames as they come
-    const due = begin + (1000 * (k + 1)) / RATE.video;
-    await new Promise((done) => setTimeout(done, Math.max(0, due - performance.now())));
+    const picture = new VideoFrame(canvas, { timestamp: Math.round((1e6 * k) / RATE.video), duration: Math.round(1e6 / RATE.video) });
+    encoder.encode(picture, { keyFrame: k % KEYS === 0 });
+    picture.close();
+    do await new Promise((done) => setTimeout(done)); // the page stays alive
+    while (encoder.encodeQueueSize > QUEUE && !failure);
     ended = !f.progress((k + 1) / frames);
   }
-  await new Promise((done) => setTimeout(done, DRAIN)); // what is still on its way to the encoder
-  recorder.stop();
-  await stopped;
-  return ended ? null : new Blob(chunks, { type: mimeType.split(";")[0] });
+  if (!ended && !failure) await encoder.flush();
+  if (encoder.state !== "closed") encoder.close();
+  if (failure) throw new Error(`The browser failed to write ${f.format}: ${(failure as Error).message}`);
+  if (ended) return null;
+  const track = { width, height, rate: RATE.video, chunks };
+  if (f.format === "WebM") return new Blob([webm(track, config.codec === "vp8" ? "V_VP8" : "V_VP9")], { type: "video/webm" });
+  return new Blob([mp4(track, avcc ?? new Uint8Array())], { type: "video/mp4" });
 }

@@ -243,6 +243,12 @@ element! {
         beam: Beam = "beam",
         /// A flexible body from the modes in a file.
         modal: Modal = "modal",
+        /// Colour to draw it with: `"#e8863a"`, or a name such as `"red"`, `"steel"`, `"orange"`. Default: chosen by the program, for a visual the body's.
+        colour: Text = "colour",
+        /// How much of it is seen, from 0 (nothing) to 1 (opaque). Default: opaque, for a visual the body's.
+        opacity: Scalar = "opacity",
+        /// Not drawn. Default: false.
+        hidden: bool = "hidden",
     }
 }
 
@@ -283,6 +289,126 @@ element! {
         angle: Scalar = "angle",
         /// Rotation of its axes (space), in the world at the start; with `on`, against the body's: as that of a body. Default: along the world's axes; with `on`, along the body's.
         orientation: Orientation = "orientation",
+    }
+}
+
+element! {
+    /// Triangles from a file.
+    table VisualMesh none
+    required {
+        /// A file in the model's folder: .stl, .obj, .dae, .gltf or .glb.
+        file: Text = "file",
+    }
+    optional {
+        /// Length of a unit of the file (0.001 for millimetres), or one for each of its axes; a negative one mirrors, in m. Default: 1.
+        scale: Numbers = "scale",
+    }
+}
+
+element! {
+    /// A box about its middle.
+    table VisualCuboid none
+    required {
+        /// Lengths of the edges along x, y, z, in m.
+        size: Vector = "size",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A sphere about its middle.
+    table VisualSphere none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// An ellipsoid about its middle.
+    table VisualEllipsoid none
+    required {
+        /// Half of its lengths along x, y, z, in m.
+        radii: Vector = "radii",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A cylinder along z about its middle.
+    table VisualCylinder none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+        /// Length, without the ends of a capsule, in m.
+        length: Scalar = "length",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A cylinder along z about its middle, with half spheres beyond its ends.
+    table VisualCapsule none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+        /// Length, without the ends of a capsule, in m.
+        length: Scalar = "length",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A cone along z about its centre of mass, its tip up.
+    table VisualCone none
+    required {
+        /// Radius, in m.
+        radius: Scalar = "radius",
+        /// Length, without the ends of a capsule, in m.
+        length: Scalar = "length",
+    }
+    optional {
+    }
+}
+
+element! {
+    /// A solid or a mesh on a body or the ground, for looks.
+    section Visual none
+    required {
+        /// The body it belongs to, or `ground`.
+        body: BodyRef = "body",
+    }
+    optional {
+        /// Where its origin is, in the body's frame, in m. Default: the centre of mass.
+        at: Vector = "at",
+        /// Its rotation in the body's frame: quaternion \[w, x, y, z\], { axis, angle }, { order, angles } or 3×3 matrix. Default: the body's.
+        orientation: Orientation = "orientation",
+        /// Triangles from a file.
+        mesh: VisualMesh = "mesh",
+        /// A box about its middle.
+        box_: VisualCuboid = "box",
+        /// A sphere about its middle.
+        sphere: VisualSphere = "sphere",
+        /// An ellipsoid about its middle.
+        ellipsoid: VisualEllipsoid = "ellipsoid",
+        /// A cylinder along z about its middle.
+        cylinder: VisualCylinder = "cylinder",
+        /// A cylinder along z about its middle, with half spheres beyond its ends.
+        capsule: VisualCapsule = "capsule",
+        /// A cone along z about its centre of mass, its tip up.
+        cone: VisualCone = "cone",
+        /// Colour to draw it with: `"#e8863a"`, or a name such as `"red"`, `"steel"`, `"orange"`. Default: chosen by the program, for a visual the body's.
+        colour: Text = "colour",
+        /// How much of it is seen, from 0 (nothing) to 1 (opaque). Default: opaque, for a visual the body's.
+        opacity: Scalar = "opacity",
+        /// Not drawn. Default: false.
+        hidden: bool = "hidden",
     }
 }
 

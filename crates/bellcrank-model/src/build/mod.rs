@@ -239,6 +239,11 @@ impl Model {
         BodyRef::new(name)
     }
 
+    /// Adds a solid or a mesh to what is drawn of a body or of the ground.
+    pub fn visual(&mut self, name: &str, visual: bodies::Visual) {
+        self.section("visual", name, &visual);
+    }
+
     /// Adds another model file as a part, whose names get this one in front: its body `hub` is `NAME.hub`.
     pub fn include(&mut self, name: &str, part: bodies::Include) {
         self.section("include", name, &part);

@@ -130,6 +130,10 @@ pub trait Force: Send + Sync {
     fn outline(&self) -> Vec<Vec3> {
         Vec::new()
     }
+    /// The radii of what is round about its ends, to be drawn; a pulley to the right of a rope has a negative one.
+    fn radii(&self) -> Vec<f64> {
+        Vec::new()
+    }
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false

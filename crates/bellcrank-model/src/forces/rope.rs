@@ -249,6 +249,10 @@ fn angle<const N: usize>(a: DualVec<N>, b: DualVec<N>, side: Option<f64>) -> Dua
 }
 
 impl Force for Rope {
+    fn radii(&self) -> Vec<f64> {
+        let signed = |k: usize| self.pulley(k).map_or(0.0, |(r, side)| r * side);
+        if self.pulleys.iter().all(|p| p.0 == 0.0) { Vec::new() } else { (0..self.points).map(signed).collect() }
+    }
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
     }

@@ -121,4 +121,10 @@ impl Joint for Cam {
     fn outline(&self) -> Vec<Vec3> {
         self.curve.outline().collect()
     }
+    fn radii(&self) -> Vec<f64> {
+        match self.follower {
+            Follower::Roller { radius, .. } => vec![0.0, radius],
+            Follower::Face { .. } => Vec::new(),
+        }
+    }
 }

@@ -97,6 +97,10 @@ pub trait Joint: Send + Sync {
     fn outline(&self) -> Vec<Vec3> {
         Vec::new()
     }
+    /// The radii of what is round about its places, to be drawn.
+    fn radii(&self) -> Vec<f64> {
+        Vec::new()
+    }
     /// The moves that lead from the first frame to the second, where the joint has coordinates of its own: it may
     /// then be a joint of the tree in relative coordinates. Slides come before turns.
     fn moves(&self, _space: Space) -> Option<Vec<Move>> {

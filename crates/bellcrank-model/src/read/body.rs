@@ -3,6 +3,8 @@
 use super::Reader;
 use super::fields::{ANGLES, BODY, TURN};
 use super::shape::ShapeData;
+use super::visual::appearance;
+use crate::appearance::{Appearance, VisualSolid};
 use crate::bodies::{Body, Planar, PointMass, Rigid, Rod};
 use crate::file::*;
 use crate::model::*;
@@ -30,7 +32,9 @@ impl<'a> Reader<'a> {
             angular_velocity: values.optional_vector("angular_velocity"),
             fixed: values.flag("fixed"),
             shape: shape.shape,
-            mesh,
+            solids: mesh.into_iter().map(|mesh| VisualSolid { mesh, appearance: Appearance::default() }).collect(),
+            appearance: appearance(&values)?,
+            hidden: values.flag("hidden"),
         };
         if let Some(body) = self.flexible(&values, &mut entry)? {
             entry.body = body;

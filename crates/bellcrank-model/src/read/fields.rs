@@ -1,5 +1,6 @@
 //! The keys of every section of a model file, as tables that read, check and document them.
 
+use super::visual::{COLOUR, HIDDEN, OPACITY};
 use super::{BEAM, MODAL};
 use crate::file::{Field, FieldKind, Layout};
 use crate::forces;
@@ -171,6 +172,9 @@ pub const BODY: &[Field] = &[
         "a flexible beam from point to point, its frame at the first",
     ),
     Field::optional("modal", FieldKind::Table(MODAL), "", "", "a flexible body from the modes in a file"),
+    COLOUR,
+    OPACITY,
+    HIDDEN,
 ];
 
 /// Keys of an `orientation` by one turn.
@@ -240,9 +244,9 @@ const MESH: &[Field] = &[
         "mass and inertia are those of the closed mesh; without `at` of the body, its centre of mass is where the file has it",
     ),
 ];
-const MESH_FILE: Field =
+pub(super) const MESH_FILE: Field =
     Field::required("file", FieldKind::Text, "", "a file in the model's folder: .stl, .obj, .dae, .gltf or .glb");
-const MESH_SCALE: Field = Field::optional(
+pub(super) const MESH_SCALE: Field = Field::optional(
     "scale",
     FieldKind::Numbers(1, 3),
     "m",
@@ -537,48 +541,6 @@ pub const OUTPUT: &[Field] = &[
     Field::optional("lag", FieldKind::Positive, "s", "none", "time constant of a first-order low-pass filter"),
     Field::optional("derivative", FieldKind::Flag, "", "false", "records the derivative in time instead"),
     Field::optional("integral", FieldKind::Flag, "", "false", "records the integral over time from the start instead"),
-];
-
-/// Keys of `[visual.NAME]`.
-pub const VISUAL: &[Field] = &[
-    Field::required("body", FieldKind::Name, "", "the body it belongs to"),
-    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "where its origin is, in the body's frame"),
-    Field::optional(
-        "orientation",
-        FieldKind::Any,
-        "",
-        "the body's",
-        "its rotation in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
-    ),
-    Field::optional("mesh", FieldKind::Table(VISUAL_MESH), "", "", "triangles from a file"),
-    Field::optional("box", FieldKind::Table(VISUAL_BOX), "", "", "a box about its middle"),
-    Field::optional("sphere", FieldKind::Table(VISUAL_SPHERE), "", "", "a sphere about its middle"),
-    Field::optional("ellipsoid", FieldKind::Table(VISUAL_ELLIPSOID), "", "", "an ellipsoid about its middle"),
-    Field::optional("cylinder", FieldKind::Table(VISUAL_ROUND), "", "", "a cylinder along z about its middle"),
-    Field::optional(
-        "capsule",
-        FieldKind::Table(VISUAL_ROUND),
-        "",
-        "",
-        "a cylinder along z about its middle, with half spheres beyond its ends",
-    ),
-    Field::optional(
-        "cone",
-        FieldKind::Table(VISUAL_ROUND),
-        "",
-        "",
-        "a cone along z about its centre of mass, its tip up",
-    ),
-];
-
-const VISUAL_MESH: &[Field] = &[MESH_FILE, MESH_SCALE];
-const VISUAL_BOX: &[Field] = &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y, z")];
-const VISUAL_SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius")];
-const VISUAL_ELLIPSOID: &[Field] =
-    &[Field::required("radii", FieldKind::Vector, "m", "half of its lengths along x, y, z")];
-const VISUAL_ROUND: &[Field] = &[
-    Field::required("radius", FieldKind::Positive, "m", "radius"),
-    Field::required("length", FieldKind::Positive, "m", "length, without the ends of a capsule"),
 ];
 
 /// Keys of `[start]` entries: the names of a joint's coordinates and rates, see [`joints::names`].

@@ -29,6 +29,7 @@ pub use fields::*;
 pub use flexible::{BEAM, MODAL};
 pub use fmu::FMU;
 pub use input::lasting_unit;
+pub use visual::VISUAL;
 
 /// A model file that was read.
 pub struct Read {

@@ -1,11 +1,72 @@
 //! `[visual.NAME]`: what bodies look like, several of them on a body where need be.
 
 use super::Reader;
-use super::fields::VISUAL;
+use super::fields::{MESH_FILE, MESH_SCALE};
+use crate::appearance::{Appearance, Rgb, add_solid};
 use crate::file::*;
 use crate::mesh::{self, Mesh};
 use bellcrank_math::{Quat, Vec3};
-use std::sync::Arc;
+
+/// Keys of `[visual.NAME]`.
+pub const VISUAL: &[Field] = &[
+    Field::required("body", FieldKind::Name, "", "the body it belongs to, or `ground`"),
+    Field::optional("at", FieldKind::Vector, "m", "the centre of mass", "where its origin is, in the body's frame"),
+    Field::optional(
+        "orientation",
+        FieldKind::Any,
+        "",
+        "the body's",
+        "its rotation in the body's frame: quaternion [w, x, y, z], { axis, angle }, { order, angles } or 3×3 matrix",
+    ),
+    Field::optional("mesh", FieldKind::Table(VISUAL_MESH), "", "", "triangles from a file"),
+    Field::optional("box", FieldKind::Table(VISUAL_BOX), "", "", "a box about its middle"),
+    Field::optional("sphere", FieldKind::Table(VISUAL_SPHERE), "", "", "a sphere about its middle"),
+    Field::optional("ellipsoid", FieldKind::Table(VISUAL_ELLIPSOID), "", "", "an ellipsoid about its middle"),
+    Field::optional("cylinder", FieldKind::Table(VISUAL_ROUND), "", "", "a cylinder along z about its middle"),
+    Field::optional(
+        "capsule",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cylinder along z about its middle, with half spheres beyond its ends",
+    ),
+    Field::optional(
+        "cone",
+        FieldKind::Table(VISUAL_ROUND),
+        "",
+        "",
+        "a cone along z about its centre of mass, its tip up",
+    ),
+    COLOUR,
+    OPACITY,
+    HIDDEN,
+];
+
+const VISUAL_MESH: &[Field] = &[MESH_FILE, MESH_SCALE];
+const VISUAL_BOX: &[Field] = &[Field::required("size", FieldKind::Vector, "m", "lengths of the edges along x, y, z")];
+const VISUAL_SPHERE: &[Field] = &[Field::required("radius", FieldKind::Positive, "m", "radius")];
+const VISUAL_ELLIPSOID: &[Field] =
+    &[Field::required("radii", FieldKind::Vector, "m", "half of its lengths along x, y, z")];
+const VISUAL_ROUND: &[Field] = &[
+    Field::required("radius", FieldKind::Positive, "m", "radius"),
+    Field::required("length", FieldKind::Positive, "m", "length, without the ends of a capsule"),
+];
+
+pub(super) const COLOUR: Field = Field::optional(
+    "colour",
+    FieldKind::Text,
+    "",
+    "chosen by the program, for a visual the body's",
+    "colour to draw it with: `\"#e8863a\"`, or a name such as `\"red\"`, `\"steel\"`, `\"orange\"`",
+);
+pub(super) const OPACITY: Field = Field::optional(
+    "opacity",
+    FieldKind::NonNegative,
+    "",
+    "opaque, for a visual the body's",
+    "how much of it is seen, from 0 (nothing) to 1 (opaque)",
+);
+pub(super) const HIDDEN: Field = Field::optional("hidden", FieldKind::Flag, "", "false", "not drawn");
 
 impl<'a> Reader<'a> {
     pub(super) fn read_visual(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
@@ -13,13 +74,16 @@ impl<'a> Reader<'a> {
         let what = values.what();
         let kinds = ["mesh", "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone"];
         values.at_most_one(&kinds)?;
-        let Some(b) = self.body(values.name("body"), what)? else {
-            let message = format!("{what} is on the ground, which is not drawn");
-            return Err(values.error_at("body", message).help("name a body").into());
-        };
-        let positive = |table: &Values, key: &str, x: Vec3| match x.0.iter().all(|x| *x > 0.0) {
-            true => Ok(x),
-            false => Err(table.error_at(key, format!("`{key}` of {what} must be positive"))),
+        let body = self.body(values.name("body"), what)?;
+        // in the plane a solid is a plate: it is a tenth as thick as it is wide
+        let positive = |table: &Values, key: &str, mut x: Vec3| {
+            if self.plane {
+                x[2] = 0.1 * x[0].min(x[1]);
+            }
+            match x.0.iter().all(|x| *x > 0.0) {
+                true => Ok(x),
+                false => Err(table.error_at(key, format!("`{key}` of {what} must be positive"))),
+            }
         };
         let mut mesh = match kinds.iter().find_map(|kind| values.optional_table(kind).map(|table| (*kind, table))) {
             None => {
@@ -39,7 +103,13 @@ impl<'a> Reader<'a> {
             None => Quat::IDENTITY,
         };
         mesh.carry(turn.matrix(), values.optional_vector("at").unwrap_or_default());
-        self.model.bodies[b].show(mesh);
+        let solids = match body {
+            Some(b) => &mut self.model.bodies[b].solids,
+            None => &mut self.model.ground,
+        };
+        if !values.flag("hidden") {
+            add_solid(solids, mesh, appearance(&values)?);
+        }
         Ok(())
     }
 
@@ -70,12 +140,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl crate::model::BodyEntry {
-    /// Adds triangles in the body's frame to what is drawn of it.
-    pub fn show(&mut self, more: Mesh) {
-        match &mut self.mesh {
-            Some(mesh) => Arc::make_mut(mesh).corners.extend(more.corners),
-            None => self.mesh = Some(Arc::new(more)),
-        }
+/// The colour and the opacity of a body or a visual.
+pub(super) fn appearance(values: &Values) -> Result<Appearance, Diagnostics> {
+    let colour = match values.optional_name("colour") {
+        None => None,
+        Some(given) => Some(Rgb::parse(given.name).map_err(|(message, help)| {
+            values.error_at("colour", format!("`colour` of {}: {message}", values.what())).help(help)
+        })?),
+    };
+    let opacity = values.optional_number("opacity");
+    if let Some(bad) = opacity.filter(|x| *x > 1.0) {
+        let message = format!("`opacity` of {} must be from 0 to 1, found {bad}", values.what());
+        let help = "1 is opaque, 0 cannot be seen, 0.3 is like tinted glass";
+        return Err(values.error_at("opacity", message).help(help).into());
     }
+    Ok(Appearance { colour, opacity })
 }

@@ -2,7 +2,7 @@
 
 use bellcrank_model::file::csv::{TABULATED, TABULATED_PAIRS, TABULATED_VECTOR};
 use bellcrank_model::file::{Field, FieldKind};
-use bellcrank_model::read::{BODY, INCLUDE, INPUT, MARKER, PROBE, START, STATE, force_fields, joint_fields};
+use bellcrank_model::read::{BODY, INCLUDE, INPUT, MARKER, PROBE, START, STATE, VISUAL, force_fields, joint_fields};
 use bellcrank_model::{forces, joints};
 use std::fmt::Write;
 
@@ -16,6 +16,14 @@ pub fn files() -> [(&'static str, String); 3] {
     element(&mut body_types, "section", "Body", None, body_doc, &[BODY]);
     element(&mut body_types, "section", "Probe", None, "A point whose motion is recorded.", &[PROBE]);
     element(&mut body_types, "section", "Marker", None, "A named frame on a body.", &[MARKER]);
+    element(
+        &mut body_types,
+        "section",
+        "Visual",
+        None,
+        "A solid or a mesh on a body or the ground, for looks.",
+        &[VISUAL],
+    );
     element(&mut body_types, "section", "Include", None, "Another model file as a part.", &[INCLUDE]);
     element(&mut body_types, "section", "Start", None, "Coordinates and rates of a joint at the start.", &[START]);
     element(&mut body_types, "section", "Input", None, "A number that can be set while a run goes on.", &[INPUT]);
@@ -122,6 +130,7 @@ fn type_of(owner: &str, field: &Field) -> String {
 /// What the type of a table inside an element is called: by its key, and by its owner where several have such a key.
 fn table_name(owner: &str, field: &Field) -> String {
     match field.name {
+        name if owner == "Visual" => format!("Visual{}", if name == "box" { "Cuboid".into() } else { camel(name) }),
         "box" => "Cuboid".into(),
         "curve" => format!("{owner}Curves"),
         name => camel(name),

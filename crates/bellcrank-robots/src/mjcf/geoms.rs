@@ -2,9 +2,10 @@
 
 use super::MjcfReader;
 use super::defaults::With;
-use crate::robot::{Inertial, Look, Pose};
+use crate::robot::{Inertial, Look, Pose, rgba};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
+use bellcrank_model::appearance::Appearance;
 use bellcrank_model::file::{Diagnostic, bounded};
 use std::f64::consts::PI;
 
@@ -15,6 +16,7 @@ const DENSITY: f64 = 1000.0;
 pub struct Geom {
     pub pose: Pose,
     pub look: Option<Look>,
+    pub appearance: Appearance,
     pub inertial: Inertial,
     pub group: i64,
     pub touches: bool,
@@ -102,7 +104,11 @@ impl<'a> MjcfReader<'a> {
         let own = Inertial { mass: per * solid.volume, centre: solid.centre, inertia: solid.inertia * per };
         let group = with.number_or("group", 0.0)? as i64;
         let touches = with.number_or("contype", 1.0)? != 0.0 || with.number_or("conaffinity", 1.0)? != 0.0;
-        Ok(Geom { pose, look, inertial: own.at(&pose), group, touches })
+        let appearance = match with.numbers("rgba")? {
+            Some(colour) => rgba(&colour),
+            None => with.attribute("material").and_then(|m| self.materials.get(m)).copied().unwrap_or_default(),
+        };
+        Ok(Geom { pose, look, appearance, inertial: own.at(&pose), group, touches })
     }
 
     /// Whether the weight of a geom may matter.

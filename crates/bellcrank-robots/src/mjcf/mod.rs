@@ -5,9 +5,10 @@ mod acts;
 mod defaults;
 mod geoms;
 
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Pose, Robot, Visual};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Pose, Robot, Visual, rgba};
 use crate::xml::{El, Includes};
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
+use bellcrank_model::appearance::Appearance;
 use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 use defaults::{Defaults, With};
@@ -64,6 +65,7 @@ struct MjcfReader<'a> {
     compiler: Compiler,
     defaults: Defaults<'a>,
     assets: HashMap<String, Asset>,
+    materials: HashMap<&'a str, Appearance>,
     folder: PathBuf,
     robot: Robot,
     links: HashMap<&'a str, usize>,
@@ -88,6 +90,7 @@ pub fn read(root: El, path: &Path) -> Result<Robot, Diagnostics> {
         compiler,
         defaults: Defaults::read(root),
         assets: HashMap::new(),
+        materials: HashMap::new(),
         folder,
         robot,
         links: HashMap::new(),
@@ -180,6 +183,10 @@ impl<'a> MjcfReader<'a> {
     }
 
     fn meshes(&mut self, root: El<'a>) -> Result<(), Diagnostic> {
+        for el in root.all("asset").flat_map(|a| a.all("material").collect::<Vec<_>>()) {
+            let colour = self.defaults.of(el, None).numbers("rgba")?.map_or(Appearance::default(), |c| rgba(&c));
+            el.attribute("name").map(|name| self.materials.insert(name, colour));
+        }
         for el in root.all("asset").flat_map(|a| a.all("mesh").collect::<Vec<_>>()) {
             let with = self.defaults.of(el, None);
             let Some(file) = with.attribute("file") else { continue };
@@ -339,7 +346,8 @@ impl<'a> MjcfReader<'a> {
                         geoms = geoms.and(geom.inertial.at(&pose));
                     }
                     if let (Some(look), Some(l), true) = (geom.look, parent, SHOWN.contains(&geom.group)) {
-                        self.robot.links[l].visuals.push(Visual { pose: pose.then(&geom.pose), look, span: c.span() });
+                        let (pose, appearance) = (pose.then(&geom.pose), geom.appearance);
+                        self.robot.links[l].visuals.push(Visual { pose, look, appearance, span: c.span() });
                     }
                 }
                 "composite" | "flexcomp" | "replicate" | "attach" => {

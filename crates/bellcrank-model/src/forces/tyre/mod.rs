@@ -390,6 +390,9 @@ fn row(x: &Dual<ALL>, first: usize) -> Row {
 }
 
 impl Force for Tyre {
+    fn radii(&self) -> Vec<f64> {
+        vec![0.0, self.radius]
+    }
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
     }

@@ -35,7 +35,7 @@ pub(super) fn keys_of(section: &str, node: &Node) -> Vec<&'static [Field]> {
         "state" => vec![STATE],
         "output" => vec![OUTPUT],
         "fmu" => vec![FMU],
-        "visual" => vec![VISUAL],
+        "visual" => vec![crate::read::VISUAL],
         "table" => vec![TABLE],
         "start" => vec![START],
         "include" => vec![INCLUDE],

@@ -59,7 +59,10 @@ pub fn start(system: &System, simulation: &Simulation, found: &Check, from: Opti
             None => format!("assembled in {iterations} (joints were open by {:.3e} m):", a.residual.0),
         });
         for m in a.moved.iter().take(LINES_SHOWN) {
-            line(format!("  {} moved by {:.3e} m and {:.3e} rad", m.name, m.distance, m.angle));
+            // a turn of 1e-17 is none
+            let [distance, angle] =
+                [m.distance, m.angle].map(|x| if x < 1e-14 { "0".into() } else { format!("{x:.3e}") });
+            line(format!("  {} moved by {distance} m and {angle} rad", m.name));
         }
         if a.moved.len() > LINES_SHOWN {
             line(format!("  and {} more", a.moved.len() - LINES_SHOWN));

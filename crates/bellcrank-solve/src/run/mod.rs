@@ -150,6 +150,7 @@ impl Simulation {
         } else {
             observer.without_redundant(point, assembly.redundant)?
         };
+        observer.refuse_ambiguous()?;
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);

@@ -6,6 +6,7 @@ use crate::linear::projection::Projection;
 use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
+use crate::start::AssemblyError;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::channel::Selection;
 use bellcrank_model::dynamics::LeftOut;
@@ -137,6 +138,17 @@ impl Observer {
         let blocks = blocks.unwrap_or_default();
         self.not_unique = blocks.iter().map(|k| self.dynamics.name(Unknown::Lambda, *k)).collect();
         self.not_unique.dedup();
+    }
+
+    /// Refuses loads that follow reactions which are not unique.
+    pub fn refuse_ambiguous(&self) -> Result<(), AssemblyError> {
+        for (block, culprit) in self.dynamics.followed_blocks() {
+            let joint = self.dynamics.subject(Unknown::Lambda, block);
+            if self.not_unique.contains(&joint.words) {
+                return Err(AssemblyError::NotUnique { culprit, joint });
+            }
+        }
+        Ok(())
     }
 
     pub fn singular(t: f64) -> StepError {

@@ -93,10 +93,13 @@ impl Step {
                 Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),
                 _ => (Piece::Speed, Piece::Rate, Piece::GtMu),
             };
-            e.load.fill(0.0);
-            dynamics.add(1.0, given, point, w, &mut e.load);
-            dynamics.add(-1.0, taken, point, w, &mut e.load);
-            for _ in 0..if e.on_manifold { REPETITIONS } else { 1 } {
+            let follows = of == Unknown::Lambda && dynamics.may_follow().is_some();
+            for repetition in 0..if e.on_manifold || follows { REPETITIONS } else { 1 } {
+                if repetition == 0 || follows {
+                    e.load.fill(0.0);
+                    dynamics.add(1.0, given, point, w, &mut e.load);
+                    dynamics.add(-1.0, taken, point, w, &mut e.load);
+                }
                 e.rest.copy_from_slice(&e.load);
                 dynamics.add(-1.0, reaction, point, w, &mut e.rest);
                 e.kkt.multipliers(&e.rest, &mut e.change)?;

@@ -142,6 +142,7 @@ impl Simulation {
         let kkt = plan::accelerations(&posed.dynamics, &options)?;
         let sweeps = options.solver == Solver::LoopCg;
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant, sweeps);
+        observer.refuse_ambiguous()?;
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
         let mut found = assembly.clone();
@@ -150,7 +151,6 @@ impl Simulation {
         } else {
             observer.without_redundant(point, assembly.redundant)?
         };
-        observer.refuse_ambiguous()?;
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);

@@ -226,6 +226,11 @@ impl Observer {
         self.accelerate()?;
         if self.leave_out() {
             self.accelerate()?;
+            if !self.dynamics.followed_blocks().is_empty() {
+                self.find_not_unique();
+                let open = |why| StepError::Open { t: state.t, why: Box::new(why) };
+                self.refuse_ambiguous().map_err(open)?;
+            }
         }
         self.point.charts.left_out.clone_from(&self.state.charts.left_out);
         self.dynamics.rates(&self.point.q, &self.point.v, &mut self.point.qdot);

@@ -12,7 +12,6 @@
 use crate::dual::{Dual, DualFrame, DualVec};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::Frame;
-use crate::joints::{X, Z};
 use crate::profile::{FIELDS, FIELDS_2, Local, Profile};
 use crate::space::Space;
 use bellcrank_math::Vec3;
@@ -31,6 +30,10 @@ pub const INSIDE: Field = Field::optional(
 /// The keys of both curves.
 pub const PAIR_FIELDS: [Field; 9] =
     [FIELDS[0], FIELDS[1], FIELDS[2], FIELDS[3], FIELDS_2[0], FIELDS_2[1], FIELDS_2[2], FIELDS_2[3], INSIDE];
+
+/// Axes of a frame in the plane: along x, and to the reader.
+const X: usize = 0;
+const Z: usize = 2;
 
 /// Directions for which the second curve knows its point.
 const DIRECTIONS: usize = 1024;

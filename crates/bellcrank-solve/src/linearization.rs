@@ -308,8 +308,7 @@ pub(crate) fn linearize_with_loads_as_they_are(
     dynamics: &dyn Dynamics,
     at: &Point,
 ) -> Result<Linearization, LinearizationError> {
-    let layout = dynamics.layout();
-    let n = layout.n();
+    let (layout, n) = (dynamics.layout(), dynamics.layout().n());
     if n > MOST_COORDINATES {
         return Err(LinearizationError::TooLarge { coordinates: n });
     }

@@ -258,9 +258,9 @@ impl<'a> Reader<'a> {
         Some(Carrier { number, joint: joint.clone(), ends: ends.len(), name: name.clone() })
     }
 
-    /// Takes a joint whose reaction a force follows out of the tree of relative coordinates: joints of a tree have no multipliers.
-    fn keep_reaction(&mut self, joint: usize, v: &Values) -> Result<(), Diagnostics> {
-        let entry = &mut self.model.joints[joint];
+    /// Refuses a joint of the tree of relative coordinates whose reaction a force follows: such joints have no multipliers.
+    fn keep_reaction(&self, joint: usize, v: &Values) -> Result<(), Diagnostics> {
+        let entry = &self.model.joints[joint];
         if entry.tree == Some(true) {
             let message =
                 format!("{} follows the reaction of joint `{}`, which has `tree = true`", v.what(), entry.name);
@@ -268,7 +268,6 @@ impl<'a> Reader<'a> {
                 "joints of the tree have no reaction among the unknowns of relative coordinates: leave `tree` out";
             return Err(v.error_at("coefficient", message).help(help).into());
         }
-        entry.tree = Some(false);
         Ok(())
     }
 

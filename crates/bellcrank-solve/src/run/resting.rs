@@ -5,7 +5,7 @@ use super::impact::{AT_REST, OF_REST, OF_SUM, add, dot};
 use super::observer::Observer;
 use crate::engines::StepError;
 use bellcrank_model::dynamics::{Candidate, Follower, HoldingLaw};
-use bellcrank_model::{Dynamics, Piece, Point};
+use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
 
 /// The part of the largest acceleration below which one is none, and how close to its limit friction slips.
@@ -194,29 +194,11 @@ impl Observer {
         };
         let symmetric = Problem::new(&laws, by(&plain.rows, &plain.responses), rates.clone());
         let mut problem = Problem::new(&laws, by(&plain.rows, &loaded.responses), rates);
-        let dry = |r: &&Resting| matches!(instant.now[r.k].law, HoldingLaw::Dry { .. });
-        if !self.base.followed_blocks().is_empty() && all.iter().any(|r| dry(&r)) {
-            // levels of friction follow the reactions, and those the loads that hold
-            for _ in 0..LEVELS {
-                let p = problem.solve();
-                at.lambda.fill(0.0);
-                at.lambda[..free.lambda.len()].copy_from_slice(&free.lambda);
-                for (p, reaction) in p.iter().zip(&loaded.reactions) {
-                    add(*p, reaction, &mut at.lambda);
-                }
-                let levels = held.candidates(&at, &mut w);
-                let mut changed = 0.0f64;
-                for (number, r) in all.iter().enumerate().filter(|(_, r)| dry(r)) {
-                    let slot = instant.now[r.k].slot;
-                    if let Some(HoldingLaw::Dry { sticks, .. }) = levels.iter().find(|c| c.slot == slot).map(|c| c.law)
-                    {
-                        changed = changed.max(problem.set_level(number, sticks) / sticks.max(f64::MIN_POSITIVE));
-                    }
-                }
-                if changed <= SAME_LEVEL {
-                    break;
-                }
-            }
+        let numbered = |k: usize| (instant.now[k].slot, instant.now[k].law);
+        let laws: Vec<(usize, HoldingLaw)> = all.iter().map(|r| numbered(r.k)).collect();
+        let followed = !self.base.followed_blocks().is_empty();
+        if followed && laws.iter().any(|(_, law)| matches!(law, HoldingLaw::Dry { .. })) {
+            settle_levels(&*held, &mut problem, &laws, (&free.lambda, &loaded.reactions), (&mut at, &mut w));
         }
         // an acceleration is none against what it is the difference of
         let sizes: Vec<f64> = (0..n)
@@ -287,5 +269,34 @@ impl Observer {
             };
         }
         slipping
+    }
+}
+
+/// Levels of friction that follow reactions, and those the loads that hold: of all that is at rest, with its places among the modes,
+/// given the multipliers without those loads and by their units.
+fn settle_levels(
+    held: &dyn Dynamics,
+    problem: &mut Problem,
+    laws: &[(usize, HoldingLaw)],
+    (free, by_load): (&[f64], &[Vec<f64>]),
+    (at, w): (&mut Point, &mut Workspace),
+) {
+    for _ in 0..LEVELS {
+        at.lambda.fill(0.0);
+        at.lambda[..free.len()].copy_from_slice(free);
+        for (p, reaction) in problem.solve().iter().zip(by_load) {
+            add(*p, reaction, &mut at.lambda);
+        }
+        let levels = held.candidates(at, w);
+        let mut changed = 0.0f64;
+        for (number, (slot, _)) in laws.iter().enumerate() {
+            let now = levels.iter().find(|c| c.slot == *slot).map(|c| c.law);
+            if let Some(HoldingLaw::Dry { sticks, .. }) = now {
+                changed = changed.max(problem.set_level(number, sticks) / sticks.max(f64::MIN_POSITIVE));
+            }
+        }
+        if changed <= SAME_LEVEL {
+            break;
+        }
     }
 }

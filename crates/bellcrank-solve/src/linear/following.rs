@@ -105,8 +105,7 @@ fn solve_following(a: &[f64], b: &mut [f64]) -> Result<(), usize> {
         b.swap(i, best);
         order.swap(i, best);
         let pivot = a[i * k + i];
-        // not greater also where it is no number
-        if !(pivot.abs() > 1e-12) {
+        if pivot.is_nan() || pivot.abs() <= 1e-12 {
             return Err(order[i]);
         }
         for other in (0..k).filter(|other| *other != i) {

@@ -174,9 +174,7 @@ impl Observer {
                 // friction of what slides pushes with it; the multiplier is minus the push
                 for follower in &slides_along {
                     let slope: f64 = follower.slopes.iter().filter(|(row, _)| *row == number).map(|(_, s)| s).sum();
-                    if slope != 0.0 {
-                        add(-slope, &follower.load, &mut load);
-                    }
+                    add(-slope, &follower.load, &mut load);
                 }
                 rates.push(sign * accelerations[number]);
                 rows.push(row);
@@ -184,9 +182,7 @@ impl Observer {
             }
         }
         let n = rows.len();
-        // friction of joints that slip changes with their reactions
-        let mut free_at = free.clone();
-        let followers = self.followers_when_free(&mut free_at);
+        let followers = self.followers_when_free(&free);
         let plain = self.respond_following(rows, &followers)?;
         let loaded = self.respond_following(loads, &followers)?;
         let by = |a: &[Vec<f64>], b: &[Vec<f64>]| -> Vec<f64> {
@@ -194,11 +190,9 @@ impl Observer {
         };
         let symmetric = Problem::new(&laws, by(&plain.rows, &plain.responses), rates.clone());
         let mut problem = Problem::new(&laws, by(&plain.rows, &loaded.responses), rates);
-        let numbered = |k: usize| (instant.now[k].slot, instant.now[k].law);
-        let laws: Vec<(usize, HoldingLaw)> = all.iter().map(|r| numbered(r.k)).collect();
-        let followed = !self.base.followed_blocks().is_empty();
-        if followed && laws.iter().any(|(_, law)| matches!(law, HoldingLaw::Dry { .. })) {
-            settle_levels(&*held, &mut problem, &laws, (&free.lambda, &loaded.reactions), (&mut at, &mut w));
+        if !self.base.followed_blocks().is_empty() {
+            let places: Vec<usize> = all.iter().map(|r| instant.now[r.k].slot).collect();
+            settle_levels(&*held, &mut problem, &places, (&free.lambda, &loaded.reactions), (&mut at, &mut w));
         }
         // an acceleration is none against what it is the difference of
         let sizes: Vec<f64> = (0..n)
@@ -207,8 +201,8 @@ impl Observer {
         Ok(self.choose(instant, &all, &problem, &symmetric, &sizes))
     }
 
-    /// The loads that follow multipliers with nothing held.
-    fn followers_when_free(&mut self, at: &mut Point) -> Vec<Follower> {
+    /// The loads that follow multipliers with nothing held: friction of joints that slip changes with their reactions.
+    fn followers_when_free(&self, at: &Point) -> Vec<Follower> {
         let mut w = self.base.workspace();
         self.base.realize(at, &mut w);
         self.base.followers(at, &mut w)
@@ -277,7 +271,7 @@ impl Observer {
 fn settle_levels(
     held: &dyn Dynamics,
     problem: &mut Problem,
-    laws: &[(usize, HoldingLaw)],
+    places: &[usize],
     (free, by_load): (&[f64], &[Vec<f64>]),
     (at, w): (&mut Point, &mut Workspace),
 ) {
@@ -289,7 +283,7 @@ fn settle_levels(
         }
         let levels = held.candidates(at, w);
         let mut changed = 0.0f64;
-        for (number, (slot, _)) in laws.iter().enumerate() {
+        for (number, slot) in places.iter().enumerate() {
             let now = levels.iter().find(|c| c.slot == *slot).map(|c| c.law);
             if let Some(HoldingLaw::Dry { sticks, .. }) = now {
                 changed = changed.max(problem.set_level(number, sticks) / sticks.max(f64::MIN_POSITIVE));

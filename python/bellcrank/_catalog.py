@@ -1149,6 +1149,72 @@ class Joints:
         }
         return Joint(self._model._element("joint", name, "cam", given))
 
+    def curve_on_curve(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        tree: bool | None = None,
+        curve: Vector | None = None,
+        range: Numbers | None = None,
+        points: Pairs | None = None,
+        closed: bool | None = None,
+        curve2: Vector | None = None,
+        range2: Numbers | None = None,
+        points2: Pairs | None = None,
+        closed2: bool | None = None,
+        inside: bool | None = None,
+    ) -> Joint:
+        """Two curves in the plane, one on each body, that stay in touch and slide on each other: cams with curved
+        shoes, wheels that are not round. Each curve is in a frame at its point, with the axes of the world at
+        the start (with `on` those of the body). The free side of a closed curve is its outside, of an open one
+        its left; with `inside` the second body is within the first curve. The second body is convex, and more
+        curved than any hollow of the first. They touch at one place, the nearest. For bodies that may lift off
+        use the force `curve-contact`.
+
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
+        at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z, in the plane x
+        axis2: second axis, where a joint has two; else where its angle is zero; default: any
+        tree: relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut;
+            default: chosen
+        curve: the curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points`
+        range: with `curve`: the first and the last `s` [any]
+        points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
+        closed: the curve ends where it begins; of points the first follows the last; default: false
+        curve2: the curve in the second frame: x and y as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points2`
+        range2: with `curve2`: the first and the last `s` [any]
+        points2: points [x, y] of the second curve, through which a cubic spline runs [m]; default: by a
+            `curve2`
+        closed2: the second curve ends where it begins; of points the first follows the last; default: false
+        inside: the second body is inside of the first curve, which is closed; default: false
+        """
+        given = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "tree": tree,
+            "curve": curve,
+            "range": range,
+            "points": points,
+            "closed": closed,
+            "curve2": curve2,
+            "range2": range2,
+            "points2": points2,
+            "closed2": closed2,
+            "inside": inside,
+        }
+        return Joint(self._model._element("joint", name, "curve-on-curve", given))
+
     def distance(
         self,
         name: str,
@@ -1783,29 +1849,51 @@ class Forces:
         coordinate: Text | None = None,
         viscous: Scalar | None = None,
         coulomb: Scalar | None = None,
+        coefficient: Scalar | None = None,
+        preload: Scalar | None = None,
+        radius: Scalar | None = None,
+        length: Scalar | None = None,
         velocity: Scalar | None = None,
         static: Scalar | None = None,
+        static_coefficient: Scalar | None = None,
     ) -> Force:
         """Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level
-        `coulomb` is given, it does not follow the reaction of the joint; below `velocity` the joint creeps
-        instead of sticking. With `static` it sticks: dry friction is then exactly `coulomb` against the
-        sliding, and x is held while that takes no more than `static`; sticking and slipping are events.
+        `coulomb` is given, or follows the reaction R of the joint: coefficient · (preload + R), of a turn times
+        `radius`. R is the force across the axis, of a turn also the thrust along it; with `length`, moments
+        across the axis press two bearings (or the ends of a guide) at that distance, and on a slide with
+        `radius`, moments about the axis press too. Below `velocity` the joint creeps instead of sticking. With
+        `static` or `static_coefficient` it sticks: dry friction is then exactly that of sliding, and x is held
+        while that takes no more; sticking and slipping are events. Impacts do not rub.
 
         joint: the joint it acts on
         coordinate: which of the joint's coordinates: `angle` or `position`, then `angle2`, `position2`, …;
             default: its only one
         viscous: viscous friction [N s/m, N m s/rad]; default: 0
         coulomb: dry friction: the force or torque when sliding [N, N m]; default: 0
+        coefficient: dry friction that follows the reaction of the joint: the coefficient when sliding;
+            default: `coulomb`
+        preload: with `coefficient`: a force that presses the surfaces together whatever the reaction [N];
+            default: 0
+        radius: with `coefficient`: the radius at which a turn rubs, or that of a guide which keeps a slide
+            from turning [m]; default: moments about a slide do not press
+        length: with `coefficient`: the distance of two bearings, or the length of the guide, about the place
+            on the second body [m]; default: moments across the axis do not press
         velocity: rate at which dry friction reaches 76 % of its level [m/s, rad/s]; default: 0.01
         static: the force or torque up to which it sticks, at least `coulomb` [N, N m]; default: creeps
+        static_coefficient: the coefficient up to which it sticks, at least `coefficient`; default: creeps
         """
         given = {
             "joint": joint,
             "coordinate": coordinate,
             "viscous": viscous,
             "coulomb": coulomb,
+            "coefficient": coefficient,
+            "preload": preload,
+            "radius": radius,
+            "length": length,
             "velocity": velocity,
             "static": static,
+            "static_coefficient": static_coefficient,
         }
         return Force(self._model._element("force", name, "joint-friction", given))
 
@@ -1854,6 +1942,50 @@ class Forces:
             "push_out": push_out,
         }
         return Force(self._model._element("force", name, "stop", given))
+
+    def gear_mesh(
+        self,
+        name: str,
+        *,
+        joints: Names,
+        ratio: Scalar,
+        stiffness: Scalar,
+        backlash: Scalar | None = None,
+        damping: Scalar | None = None,
+        viscous: Scalar | None = None,
+        offset: Scalar | None = None,
+        coordinates: Names | None = None,
+    ) -> Force:
+        """Teeth that give and have play, between one coordinate of each of two `joints`, turns or slides: the
+        second is ahead of its place by d = x₂ − ratio · x₁, counted from the start, over any number of turns.
+        Up to half the `backlash` on either side nothing touches; beyond that by s, a flank pushes back
+        with stiffness · s · (1 + damping · ds/dt), and never pulls. Flanks that touch and leave are events.
+        `viscous` acts everywhere. Without `backlash` it is a spring, stiffness · d, with `viscous` as its
+        damper. The load on the first joint is −ratio times that on the second.
+
+        joints: the two joints it acts between
+        ratio: motion of the second joint per motion of the first; negative for external gears [rad/rad, m/m,
+            m/rad, rad/m]
+        stiffness: stiffness of the teeth, seen at the second joint [N/m, N m/rad]
+        backlash: the whole play, seen at the second joint [m, rad]; default: 0
+        damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
+            s/rad]; default: 0
+        viscous: damping that acts also within the play [N s/m, N m s/rad]; default: 0
+        offset: how far the second is ahead of the middle of the play at the start [m, rad]; default: 0
+        coordinates: which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …;
+            default: their only ones
+        """
+        given = {
+            "joints": joints,
+            "ratio": ratio,
+            "stiffness": stiffness,
+            "backlash": backlash,
+            "damping": damping,
+            "viscous": viscous,
+            "offset": offset,
+            "coordinates": coordinates,
+        }
+        return Force(self._model._element("force", name, "gear-mesh", given))
 
     def contact(
         self,
@@ -1933,6 +2065,94 @@ class Forces:
         }
         return Force(self._model._element("force", name, "contact", given))
 
+    def curve_contact(
+        self,
+        name: str,
+        *,
+        between: Names,
+        at: Points | None = None,
+        on: Points | None = None,
+        axis: Points | None = None,
+        axis2: Points | None = None,
+        curve: Vector | None = None,
+        range: Numbers | None = None,
+        points: Pairs | None = None,
+        closed: bool | None = None,
+        curve2: Vector | None = None,
+        range2: Numbers | None = None,
+        points2: Pairs | None = None,
+        closed2: bool | None = None,
+        inside: bool | None = None,
+        stiffness: Scalar | None = None,
+        exponent: Scalar | None = None,
+        damping: Scalar | None = None,
+        friction: Scalar | None = None,
+        velocity: Scalar | None = None,
+        restitution: Scalar | None = None,
+        rest_speed: Scalar | None = None,
+        push_out: bool | None = None,
+    ) -> Force:
+        """Contact between two curves in the plane, one on each body, as of the joint `curve-on-curve`: they push
+        each other apart and may lift off. At the depth d they push by stiffness · d^exponent · (1 + damping ·
+        dd/dt), and never pull, with friction across; with `restitution` they are hard: they bounce, and rest
+        where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+
+        between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
+        at: points in the world at the start [m]
+        on: instead of `at`: the point on each body, in its own frame [m]
+        axis: axis in the world at the start; with `on`, on each body; default: z
+        axis2: second axis; default: any
+        curve: the curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points`
+        range: with `curve`: the first and the last `s` [any]
+        points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
+        closed: the curve ends where it begins; of points the first follows the last; default: false
+        curve2: the curve in the second frame: x and y as expressions of a parameter `s`, parameters and
+            tables [m]; default: through `points2`
+        range2: with `curve2`: the first and the last `s` [any]
+        points2: points [x, y] of the second curve, through which a cubic spline runs [m]; default: by a
+            `curve2`
+        closed2: the second curve ends where it begins; of points the first follows the last; default: false
+        inside: the second body is inside of the first curve, which is closed; default: false
+        stiffness: stiffness [N/m^exponent]; default: `restitution`
+        exponent: exponent of the depth: 3/2 after Hertz, 1 for a spring; default: 1.5
+        damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
+            s/rad]; default: 0
+        friction: coefficient of friction; default: 0
+        velocity: speed of sliding at which friction reaches 71 % of its level [m/s]; default: 0.01
+        restitution: instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1); default:
+            a soft one
+        rest_speed: with `restitution`: an impact that would leave less than this ends at rest [m/s, rad/s];
+            default: 0.001
+        push_out: with `restitution`: bodies that start too deep are moved out until they touch; without it,
+            such a start is an error; default: false
+        """
+        given = {
+            "between": between,
+            "at": at,
+            "on": on,
+            "axis": axis,
+            "axis2": axis2,
+            "curve": curve,
+            "range": range,
+            "points": points,
+            "closed": closed,
+            "curve2": curve2,
+            "range2": range2,
+            "points2": points2,
+            "closed2": closed2,
+            "inside": inside,
+            "stiffness": stiffness,
+            "exponent": exponent,
+            "damping": damping,
+            "friction": friction,
+            "velocity": velocity,
+            "restitution": restitution,
+            "rest_speed": rest_speed,
+            "push_out": push_out,
+        }
+        return Force(self._model._element("force", name, "curve-contact", given))
+
     def tyre(
         self,
         name: str,
@@ -1951,6 +2171,7 @@ class Forces:
         camber_stiffness: Scalar | None = None,
         trail: Scalar | None = None,
         file: Text | None = None,
+        mirrored: bool | None = None,
         relaxation: Numbers | None = None,
         rolling_radius: Scalar | None = None,
         rolling_resistance: Scalar | None = None,
@@ -1980,6 +2201,8 @@ class Forces:
         camber_stiffness: brush model: force per sine of the camber [N]; default: 0
         trail: brush model: pneumatic trail at small slip [m]; default: 0
         file: coefficients of the magic formula: a .tir file in the model's folder; default: the brush model
+        mirrored: the tyre and its `road` in a mirror, left for right: files are of tyres on one side, and
+            `road` gets −y for y; default: false
         relaxation: relaxation lengths along and across; one number for both [m]; default: none, or from the
             `file`
         rolling_radius: effective rolling radius: speed over spin when rolling freely [m]; default: the loaded
@@ -2003,6 +2226,7 @@ class Forces:
             "camber_stiffness": camber_stiffness,
             "trail": trail,
             "file": file,
+            "mirrored": mirrored,
             "relaxation": relaxation,
             "rolling_radius": rolling_radius,
             "rolling_resistance": rolling_resistance,

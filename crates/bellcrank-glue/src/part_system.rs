@@ -36,6 +36,10 @@ impl PartSystem {
         }
         let ports: Vec<Port> = ports.iter().map(|(name, end)| Port::open(&mut model, name, *end)).collect();
         let system = Arc::new(model.compile());
+        if let Some((_, force)) = system.followed_blocks().into_iter().next() {
+            let why = format!("{force} follows a reaction, which ports of parts do not know: run the whole machine");
+            return Err(PartError { part: name.to_string(), why });
+        }
         let description = Description {
             name: name.to_string(),
             space: system.model.space,

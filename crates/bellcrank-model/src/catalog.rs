@@ -236,7 +236,7 @@ pub fn name(model: &Model, group: Group, see: &mut dyn FnMut(std::fmt::Arguments
         Group::Reaction(j, axes) => load_names(&model.joints[j].name, axes, space, see),
         Group::Force(f) => {
             let entry = &model.forces[f];
-            table(&entry.name, entry.force.quantities(), entry.force.along().is_some_and(|m| m.turns()));
+            table(&entry.name, entry.force.quantities(), entry.force.turns());
         }
         Group::Load(f, axes) => {
             load_names(&model.forces[f].name, axes, space, see);

@@ -18,6 +18,7 @@ pub mod hand_written;
 pub mod joints;
 pub mod mesh;
 pub mod model;
+pub mod pair;
 mod parallel;
 pub mod profile;
 pub mod read;

@@ -2,11 +2,12 @@
 
 use crate::appearance::{Appearance, VisualSolid};
 use crate::bodies::{Body, Coordinates, each};
+use crate::dynamics::BY_VALUE;
 use crate::file::Expression;
 use crate::file::expression::Bends;
 use crate::fmu::wire::Setting;
 use crate::fmu::{Archive, Description};
-use crate::forces::Force;
+use crate::forces::{Followed, Force};
 use crate::frames::Attachment;
 use crate::joints::{Joint, Motion};
 pub use crate::space::Space;
@@ -63,6 +64,15 @@ impl Model {
     /// Whether a drive leads a motion between two places.
     pub fn drives(&self, ends: &[End], motion: Motion) -> bool {
         self.joints.iter().any(|j| j.joint.drives() == Some(motion) && j.ends.get(..2) == ends.get(..2))
+    }
+
+    /// The joints whose reactions forces follow: in relative coordinates they close loops, as joints of a tree have no multipliers.
+    pub fn followed_joints(&self) -> Vec<usize> {
+        let followed = |f: &ForceEntry| match f.force.follows(BY_VALUE) {
+            Some(Followed::Joint(joint)) => Some(joint),
+            _ => None,
+        };
+        self.forces.iter().filter_map(followed).collect()
     }
 
     /// The user's name of what stands at a place.

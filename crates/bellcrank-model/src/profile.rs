@@ -75,37 +75,74 @@ pub const FIELDS: [Field; 4] = [
     ),
 ];
 
+/// The same keys of the curve of a second body.
+pub const FIELDS_2: [Field; 4] = [
+    Field::optional(
+        "curve2",
+        FieldKind::FunctionsOf(&["s"]),
+        "m",
+        "through `points2`",
+        "the curve in the second frame: x and y as expressions of a parameter `s`, parameters and tables",
+    ),
+    Field::optional("range2", FieldKind::Numbers(2, 2), "any", "", "with `curve2`: the first and the last `s`"),
+    Field::optional(
+        "points2",
+        FieldKind::Pairs,
+        "m",
+        "by a `curve2`",
+        "points [x, y] of the second curve, through which a cubic spline runs",
+    ),
+    Field::optional(
+        "closed2",
+        FieldKind::Flag,
+        "",
+        "false",
+        "the second curve ends where it begins; of points the first follows the last",
+    ),
+];
+
 impl Profile {
     /// From `curve` and `range`, or from `points`.
     pub fn read(values: &Values) -> Result<Profile, Diagnostics> {
+        Profile::read_keys(values, &FIELDS)
+    }
+
+    /// The curve of the second body, from the keys of `FIELDS_2`.
+    pub fn read_second(values: &Values) -> Result<Profile, Diagnostics> {
+        Profile::read_keys(values, &FIELDS_2)
+    }
+
+    fn read_keys(values: &Values, fields: &[Field; 4]) -> Result<Profile, Diagnostics> {
         let what = values.what();
-        values.at_most_one(&["curve", "points"])?;
-        let closed = values.flag("closed");
-        if let Some(points) = values.optional_pairs("points") {
-            if values.has("range") {
-                let message = format!("`range` of {what} is for a `curve` by expressions");
-                return Err(values.error_at("range", message).help("leave it out").into());
+        let [curve, range, many, closed] = [0, 1, 2, 3].map(|k: usize| fields[k].name);
+        values.at_most_one(&[curve, many])?;
+        let closed = values.flag(closed);
+        if let Some(points) = values.optional_pairs(many) {
+            if values.has(range) {
+                let message = format!("`{range}` of {what} is for a `{curve}` by expressions");
+                return Err(values.error_at(range, message).help("leave it out").into());
             }
             return Profile::through(points, closed)
                 .and_then(Profile::checked)
-                .map_err(|fault| values.error_at("points", format!("the curve of {what} {fault}")).into());
+                .map_err(|fault| values.error_at(many, format!("the curve of {what} {fault}")).into());
         }
-        let Some(functions) = values.optional_functions("curve") else {
-            let help =
-                "add `curve = [\"…\", \"…\"]` with expressions of `s` and its `range`, or `points = [[…, …], …]`";
-            return Err(values.error(format!("{what} needs `curve` or `points`")).help(help).into());
+        let Some(functions) = values.optional_functions(curve) else {
+            let help = format!(
+                "add `{curve} = [\"…\", \"…\"]` with expressions of `s` and its `{range}`, or `{many} = [[…, …], …]`"
+            );
+            return Err(values.error(format!("{what} needs `{curve}` or `{many}`")).help(help).into());
         };
-        let Some(&[first, last]) = values.optional_numbers("range").and_then(|r| r.first_chunk::<2>()) else {
-            let help = "add `range = […, …]`, the first and the last value of `s`";
-            return Err(values.error_at("curve", format!("`curve` of {what} needs `range`")).help(help).into());
+        let Some(&[first, last]) = values.optional_numbers(range).and_then(|r| r.first_chunk::<2>()) else {
+            let help = format!("add `{range} = […, …]`, the first and the last value of `s`");
+            return Err(values.error_at(curve, format!("`{curve}` of {what} needs `{range}`")).help(help).into());
         };
         if first >= last {
-            let message = format!("`range` of {what} goes from {first} to {last}");
-            return Err(values.error_at("range", message).help("the second number must be larger").into());
+            let message = format!("`{range}` of {what} goes from {first} to {last}");
+            return Err(values.error_at(range, message).help("the second number must be larger").into());
         }
         let course = Course::Expressions(std::array::from_fn(|i| functions[i].clone()));
         let profile = Profile { course, range: [first, last], closed, samples: Vec::new() };
-        profile.checked().map_err(|fault| values.error_at("curve", format!("the curve of {what} {fault}")).into())
+        profile.checked().map_err(|fault| values.error_at(curve, format!("the curve of {what} {fault}")).into())
     }
 
     /// The spline over the length of the chords.
@@ -286,6 +323,22 @@ impl Profile {
     pub fn beyond(&self, s: f64) -> f64 {
         let [first, last] = self.range;
         if self.closed { 0.0 } else { (first - s).max(s - last).max(0.0) / (last - first) }
+    }
+
+    /// The first and the last parameter.
+    pub fn range(&self) -> [f64; 2] {
+        self.range
+    }
+
+    /// Parameters along it, at equal distances, from which searches begin.
+    pub fn parameters(&self) -> impl Iterator<Item = f64> + '_ {
+        self.samples.iter().map(|(s, _)| *s)
+    }
+
+    /// The side, 1 to the left and −1 to the right, on which a closed curve has its outside.
+    pub fn outside(&self) -> f64 {
+        let area: f64 = self.samples.windows(2).map(|w| w[0].1[0] * w[1].1[1] - w[1].1[0] * w[0].1[1]).sum();
+        if area > 0.0 { -1.0 } else { 1.0 }
     }
 
     /// Whether it is closed.

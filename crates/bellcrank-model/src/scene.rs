@@ -444,7 +444,7 @@ fn force(f: &ForceEntry, model: &Model) -> SceneElement {
 
 /// What a force sees at time zero.
 fn seen<'a>(ends: &'a [Frame], z: &'a [f64], inputs: &'a [f64]) -> Seen<'a> {
-    Seen { t: 0.0, inputs, ends, near: &[0.0], z, mode: BY_VALUE, lambda: 0.0, across: [0.0; 2] }
+    Seen { t: 0.0, inputs, ends, near: &[0.0], z, mode: BY_VALUE, lambda: 0.0, across: [0.0; 2], reaction: &[] }
 }
 
 /// Whether energy is stored anywhere: a spring may be at rest in one of two places, but not in both.

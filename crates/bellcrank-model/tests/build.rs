@@ -42,6 +42,16 @@ fn space() -> Model {
     m
 }
 
+/// The same in the plane.
+fn plane() -> Model {
+    let mut m = Model::planar("sample");
+    for (body, joint, x) in [("a", "hinge", 0.0), ("b", "hinge2", 1.0), ("c", "hinge3", 3.0)] {
+        m.body(body, Body::new().mass(2.0).inertia(0.3).at([x, 0.0]));
+        m.joint(joint, joints::Revolute::new(["ground", body]).at([x, 0.0]));
+    }
+    m
+}
+
 /// The kinds that were built, each read back without a complaint.
 #[derive(Default)]
 struct Built(Vec<&'static str>);
@@ -51,6 +61,18 @@ impl Built {
         let mut m = space();
         m.joint("j", joint);
         self.read::<J>(&m, "joint.j");
+    }
+
+    fn joint_in_plane<J: JointElement>(&mut self, joint: J) {
+        let mut m = plane();
+        m.joint("j", joint);
+        self.read::<J>(&m, "joint.j");
+    }
+
+    fn force_in_plane<F: ForceElement>(&mut self, force: F) {
+        let mut m = plane();
+        m.force("f", force);
+        self.read::<F>(&m, "force.f");
     }
 
     fn force<F: ForceElement>(&mut self, force: F) {
@@ -106,6 +128,9 @@ fn every_joint_can_be_built_from_its_type() {
             .closed(true)
             .radius(0.02),
     );
+    let round = || ["0.4*cos(s)", "0.3*sin(s)"];
+    let pair = joints::CurveOnCurve::new(ab).on([[0.0; 2]; 2]).curve(round()).range(["0", "2*pi"]).closed(true);
+    built.joint_in_plane(pair.curve2(round()).range2(["0", "2*pi"]).closed2(true));
     let missing: Vec<&str> =
         bellcrank_model::joints::CATALOG.iter().map(|k| k.name).filter(|name| !built.0.contains(name)).collect();
     assert!(missing.is_empty(), "no sample of {missing:?}");
@@ -126,6 +151,10 @@ fn every_force_can_be_built_from_its_type() {
     built.force(forces::Drag::new("b").cd(1.2).area(3.0).wind([1.0, 0.0, 0.0]));
     built.force(forces::Attraction::new(ab).constant(2.0));
     built.force(forces::JointFriction::new("hinge").coulomb(3.0).static_(4.0));
+    built.force(forces::GearMesh::new(["hinge", "hinge2"], -0.5, 100.0).backlash(0.1));
+    let round = || ["0.4*cos(s)", "0.3*sin(s)"];
+    let pair = forces::CurveContact::new(ab).on([[0.0; 2]; 2]).curve(round()).range(["0", "2*pi"]).closed(true);
+    built.force_in_plane(pair.curve2(round()).range2(["0", "2*pi"]).closed2(true).restitution(0.4));
     built.force(forces::JointSpring::new("hinge").stiffness(3.0).damping(0.1).rest(0.2));
     built.force(forces::Stop::new("hinge").lower(-0.2).upper(0.1).stiffness(30.0));
     built.force(forces::Contact::new([GROUND, "b".into()]).normal([0.0, 0.0, 1.0]).radius(0.1).restitution(0.4));

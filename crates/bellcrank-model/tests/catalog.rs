@@ -109,6 +109,9 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.5, 0]]\nnormal = [0.2, 1]\nradius = 0.2\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"stop\"\njoint = \"j\"\nlower = -0.2\nrestitution = 0.3\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 2\ncoefficient = 0.3\nradius = 0.2\npreload = 1.5\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoefficient = 0.3\nlength = 0.4\npreload = 0.5\nvelocity = 0.4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"r\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoefficient = 0.3\nstatic_coefficient = 0.4\nlength = 0.4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]",
         "[joint.hinge]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.j]\ntype = \"armature\"\njoint = \"hinge\"\ninertia = 0.7",
         "[joint.slide]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.j]\ntype = \"armature\"\njoint = \"slide\"\ninertia = 0.7",
         "[joint.hinge]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\naxis = [1, 0.3]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\naxis = [1, 0.2]\n[joint.j]\ntype = \"tie\"\njoints = [\"hinge\", \"s\"]\nratio = -0.7\noffset = 0.1",
@@ -125,6 +128,10 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"tyre\"\nbetween = [\"a\", \"b\"]\nat = [[0.1, 0.2], [0.5, 0.1]]\nfile = \"soft.tir\"\nvelocity = 0.5",
         "[joint.j]\ntype = \"point-on-curve\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [\"3*cos(s)\", \"2*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true",
         "[joint.j]\ntype = \"point-on-curve\"\nbetween = [\"r\", \"p\"]\nat = [[0.1, 0.05], [1, 1]]\ncurve = [\"s\", \"0.4*s + 0.1*sin(s)\"]\nrange = [-5, 5]",
+        "[joint.j]\ntype = \"curve-on-curve\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\ncurve2 = [\"4*cos(s)\", \"4.4*sin(s)\"]\nrange2 = [0, \"2*pi\"]\nclosed2 = true",
+        "[joint.j]\ntype = \"curve-on-curve\"\nbetween = [\"r\", \"c\"]\non = [[0.1, 0.2], [0.3, 0.1]]\ncurve = [\"5*cos(s)\", \"5.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\ninside = true\ncurve2 = [\"1.2*sin(s)\", \"cos(s)\"]\nrange2 = [0, \"2*pi\"]\nclosed2 = true",
+        "[force.f]\ntype = \"curve-contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\ncurve2 = [\"4*cos(s)\", \"4.4*sin(s)\"]\nrange2 = [0, \"2*pi\"]\nclosed2 = true",
+        "[force.f]\ntype = \"curve-contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\nrestitution = 0.5\nfriction = 0.4\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\ncurve2 = [\"4*cos(s)\", \"4.4*sin(s)\"]\nrange2 = [0, \"2*pi\"]\nclosed2 = true",
         "[joint.j]\ntype = \"cam\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 1.5",
         "[joint.j]\ntype = \"cam\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [0.6, 0.1]]\ncurve = [\"3*cos(s) + 0.2\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nface = [0.3, 1]",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2], [6, 0.1]]\ncurve = [\"3*cos(s)\", \"2.5*sin(s)\"]\nrange = [0, \"2*pi\"]\nclosed = true\nradius = 5\nstiffness = 3\ndamping = 0.05\nfriction = 0.4\nvelocity = 0.5",
@@ -188,6 +195,10 @@ fn samples() -> Vec<(String, String)> {
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[0.1, 0.2, 0], [0.3, 0.1, 0.2]]\nnormal = [0.2, 1, 0.3]\nradius = 0.2\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"contact\"\nbetween = [\"a\", \"b\"]\non = [[6, 0.2, 0.1], [0, 0, 0]]\nradii = [0.1, 0.2]\nrestitution = 0.4\nfriction = 0.3",
         "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoulomb = 3\nstatic = 4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoefficient = 0.3\nradius = 0.2\nlength = 0.4\npreload = 1.5\nvelocity = 0.4\n[joint.j]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\nviscous = 1\ncoefficient = 0.3\nradius = 0.2\nlength = 0.4\nvelocity = 0.4\n[joint.j]\ntype = \"prismatic\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoordinate = \"angle2\"\ncoefficient = 0.3\nradius = 0.2\nlength = 0.4\nvelocity = 0.4\n[joint.j]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\naxis2 = [1, -1, 0]",
+        "[force.f]\ntype = \"joint-friction\"\njoint = \"j\"\ncoordinate = \"angle\"\ncoefficient = 0.3\nstatic_coefficient = 0.5\nradius = 0.2\npreload = 2\n[joint.j]\ntype = \"cylindrical\"\nbetween = [\"a\", \"c\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]",
         "[joint.hinge]\ntype = \"universal\"\nbetween = [\"a\", \"b\"]\naxis2 = [1, -1, 0]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"armature\"\njoint = \"hinge\"\ncoordinate = \"angle2\"\ninertia = 0.7",
         "[joint.slide]\ntype = \"prismatic\"\nbetween = [\"ground\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.j]\ntype = \"armature\"\njoint = \"slide\"\ninertia = 0.7",
         "[joint.hinge]\ntype = \"cylindrical\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\n[joint.j]\ntype = \"tie\"\njoints = [\"hinge\", \"s\"]\ncoordinates = [\"angle\", \"position\"]\nratio = 0.4",
@@ -212,6 +223,21 @@ fn samples() -> Vec<(String, String)> {
         let on_beams = list.iter().filter(|e| !["[[6, ", "[6, ", "[5, ", "[4, "].iter().any(|far| e.contains(far))); // beyond the end
         out.extend(on_beams.map(|e| (format!("{soft}\n{e}\n"), format!("{e}\n(flexible)"))));
     }
+    let teeth = [
+        (
+            PLANE,
+            "[force.f]\ntype = \"gear-mesh\"\njoints = [\"hinge\", \"s\"]\nratio = -0.7\nstiffness = 8\nbacklash = 0.3\ndamping = 0.2\nviscous = 0.4\noffset = 0.1\n[joint.hinge]\ntype = \"revolute\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1]\n[joint.s]\ntype = \"revolute\"\nbetween = [\"ground\", \"c\"]\nat = [0.1, 0.3]",
+        ),
+        (
+            PLANE,
+            "[force.f]\ntype = \"gear-mesh\"\njoints = [\"hinge\", \"s\"]\nratio = 0.4\nstiffness = 8\nviscous = 0.4\n[joint.hinge]\ntype = \"revolute\"\nbetween = [\"ground\", \"r\"]\nat = [0.5, 0.1]\n[joint.s]\ntype = \"prismatic\"\nbetween = [\"a\", \"c\"]\nat = [0.1, 0.3]\naxis = [1, 0.3]",
+        ),
+        (
+            SPACE,
+            "[force.f]\ntype = \"gear-mesh\"\njoints = [\"hinge\", \"s\"]\ncoordinates = [\"position\", \"angle2\"]\nratio = -0.7\nstiffness = 8\nbacklash = 0.3\ndamping = 0.2\noffset = 0.3\n[joint.hinge]\ntype = \"cylindrical\"\nbetween = [\"a\", \"b\"]\nat = [0.5, 0.1, 0.2]\naxis = [1, 1, 0.5]\n[joint.s]\ntype = \"universal\"\nbetween = [\"b\", \"c\"]\nat = [0.1, 0.3, 0.2]\naxis = [1, 0, 0.2]\naxis2 = [0, 1, 0]",
+        ),
+    ];
+    out.extend(teeth.map(|(head, e)| (format!("{head}\n{e}\n"), e.to_string())));
     out
 }
 

@@ -165,6 +165,9 @@ fn tables_hold_their_values_and_follower_loads_turn() {
     }
 }
 
+/// What follows where a second shaft is meant.
+const MORE: &str = "[body.b]\nmass = 1\ninertia = 1\nat = [2, 0]\n[joint.pin2]\ntype = 'revolute'\nbetween = ['ground', 'b']\nat = [2, 0]\n";
+
 /// The messages about a model with these lines added to a small one.
 fn messages(lines: &[&str]) -> String {
     let model = "[model]\nplane = 'xy'\n[body]\na = { mass = 1, inertia = 1, at = [0, 0] }\np = { mass = 1, at = [1, 0] }\n\
@@ -172,7 +175,8 @@ fn messages(lines: &[&str]) -> String {
         ball = { type = 'spherical', between = ['ground', 'p'], at = [1, 0] }\n[force.f]\n";
     let mut out = String::new();
     for line in lines {
-        let text = format!("{model}{}\n", line.replace("; ", "\n"));
+        let more = if line.contains("pin2") { MORE } else { "" };
+        let text = format!("{model}{}\n{more}", line.replace("; ", "\n"));
         let report = match read_text("tests/catalog/sample.toml", &text, &[]) {
             Ok(_) => "(accepted)\n".to_string(),
             Err(report) => report.to_string(),
@@ -263,6 +267,63 @@ fn messages_about_contact() {
         "type = 'joint-friction'; joint = 'pin'; coulomb = 2; static = 3; velocity = 1",
         "type = 'joint-friction'; joint = 'pin'; viscous = 2; static = 3",
     ]);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn messages_about_friction_by_reaction_and_teeth() {
+    let rub = |keys: &str| format!("type = 'joint-friction'; joint = 'pin'; {keys}");
+    let teeth = |keys: &str| format!("type = 'gear-mesh'; {keys}");
+    let lines = [
+        rub("coulomb = 1; coefficient = 0.1; radius = 0.02"),
+        rub("coefficient = 0.1"),
+        rub("coefficient = -0.1; radius = 0.02"),
+        rub("coefficient = 0.2; static_coefficient = 0.1; radius = 0.02"),
+        rub("coefficient = 0.2; static = 1; radius = 0.02"),
+        rub("coulomb = 1; static_coefficient = 0.3"),
+        rub("coulomb = 1; preload = 10"),
+        rub("viscous = 1; length = 0.1"),
+        rub("coefficient = 0.2; static_coefficient = 0.3; radius = 0.02; velocity = 0.1"),
+        rub("coefficient = 0.2; radius = '20 deg'"),
+        rub("coefficient = 0.2; radius = 0.02; preload = '3 mm'"),
+        rub("coefficient = 0.2; radius = 0.02; lenght = 1"),
+        teeth("joints = ['pin', 'pni']; ratio = 2; stiffness = 100"),
+        teeth("joints = ['pin']; ratio = 2; stiffness = 100"),
+        teeth("joints = ['pin', 'pin']; ratio = 2; stiffness = 100"),
+        teeth("joints = ['pin', 'ball']; ratio = 2; stiffness = 100"),
+        teeth("joints = ['pin', 'pin2']; ratio = 0; stiffness = 100"),
+        teeth("joints = ['pin', 'pin2']; ratio = 2"),
+        teeth("joints = ['pin', 'pin2']; ratio = 2; stiffness = 100; damping = 1"),
+        teeth("joints = ['pin', 'pin2']; ratio = 2; stiffness = 100; backlash = '2 mm'"),
+        teeth("joints = ['pin', 'pin2']; ratio = '2 rad/m'; stiffness = 100"),
+        teeth("joints = ['pin', 'pin2']; coordinates = ['angle', 'position']; ratio = 2; stiffness = 100"),
+    ];
+    let shown = messages(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn messages_about_curves_on_curves() {
+    let circle =
+        |n: &str, r: f64| format!("curve{n} = ['{r}*cos(s)', '{r}*sin(s)']; range{n} = [0, '2*pi']; closed{n} = true");
+    let touch =
+        |keys: String| format!("type = 'curve-contact'; between = ['ground', 'a']; at = [[0, 0], [1, 0]]; {keys}");
+    let bean = "curve2 = ['(2 + cos(2*s))*cos(s)', '(2 + cos(2*s))*sin(s)']; range2 = [0, '2*pi']; closed2 = true";
+    let wavy = "curve = ['(2 + 0.3*cos(5*s))*cos(s)', '(2 + 0.3*cos(5*s))*sin(s)']; range = [0, '2*pi']; closed = true";
+    let lines = [
+        touch(circle("", 0.5)),
+        touch(format!("{}; curve2 = ['s', 's^2']", circle("", 0.5))),
+        touch(format!("{}; points2 = [[0, 0], [1, 0]]", circle("", 0.5))),
+        touch(format!("{}; curve2 = ['s^2', 's^3']; range2 = [-1, 1]", circle("", 0.5))),
+        touch(format!("{}; {bean}", circle("", 0.5))),
+        touch(format!("{wavy}; {}", circle("2", 0.8))),
+        touch(format!("{}; {}; inside = true", circle("", 0.5), circle("2", 0.8))),
+        touch(format!("curve = ['s', '0.1*s^2']; range = [-1, 1]; inside = true; {}", circle("2", 0.2))),
+        touch(format!("{}; {}", circle("", 0.5), circle("2", 0.3))),
+        touch(format!("{}; {}; restitution = 0.5; friction = 0.2; velocity = 0.1", circle("", 0.5), circle("2", 0.3))),
+        touch(format!("{}; {}; stiffness = 10; velocity = 0.1", circle("", 0.5), circle("2", 0.3))),
+    ];
+    let shown = messages(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     insta::assert_snapshot!(shown);
 }
 

@@ -49,6 +49,11 @@ pub enum LinearizationError {
         /// The body that moves most in it.
         name: String,
     },
+    /// A load follows multipliers, which the perturbed motion changes in a way that is not looked at.
+    Follows {
+        /// Whose load it is.
+        name: String,
+    },
     /// The algebra failed.
     Linear(LinearError),
 }
@@ -65,6 +70,11 @@ impl fmt::Display for LinearizationError {
                 f,
                 "a degree of freedom has no mass: {name} moves in it\n\
                  help: give it a mass and an inertia, or hold it by a joint"
+            ),
+            LinearizationError::Follows { name } => write!(
+                f,
+                "{name} has friction that follows a reaction, and slides: the equations about such a motion are not linearized\n\
+                 help: look at a state at rest, or give the level of the friction"
             ),
             LinearizationError::Linear(e) => write!(f, "the linearization failed: {e}"),
         }
@@ -283,8 +293,22 @@ fn set(matrix: &mut Matrix, row: usize, column: usize, block: &Matrix) {
 
 /// The linearization about a point with its v̇ and λ.
 pub fn linearize(dynamics: &dyn Dynamics, at: &Point) -> Result<Linearization, LinearizationError> {
-    let layout = dynamics.layout();
-    let n = layout.n();
+    if let Some(name) = dynamics.may_follow() {
+        let mut dense = Dense { dynamics, w: dynamics.workspace() };
+        dynamics.realize(at, &mut dense.w);
+        if dense.at_once(Piece::Force, Unknown::Lambda, at).largest() > 0.0 {
+            return Err(LinearizationError::Follows { name: name.to_string() });
+        }
+    }
+    linearize_with_loads_as_they_are(dynamics, at)
+}
+
+/// The same with loads that follow multipliers as they are at the point: an estimate, where there are any.
+pub(crate) fn linearize_with_loads_as_they_are(
+    dynamics: &dyn Dynamics,
+    at: &Point,
+) -> Result<Linearization, LinearizationError> {
+    let (layout, n) = (dynamics.layout(), dynamics.layout().n());
     if n > MOST_COORDINATES {
         return Err(LinearizationError::TooLarge { coordinates: n });
     }

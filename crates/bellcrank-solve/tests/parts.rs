@@ -205,6 +205,23 @@ stiffness = 2e3
 exponent = 1
 friction = 0.2
 
+[force.bearing]
+type = "joint-friction"
+joint = "hinge"
+coefficient = 0.2
+radius = 0.02
+length = 0.1
+preload = 3
+velocity = 0.5
+[force.teeth]
+type = "gear-mesh"
+joints = ["sleeve", "rail"]
+coordinates = ["position", "position"]
+ratio = -0.4
+stiffness = 60
+backlash = 0.02
+viscous = 0.5
+offset = 0.03
 [state.pressure]
 rate = "fork.vx + 0.5*sleeve.rate - 2*pressure - ball.y"
 start = 0.3
@@ -353,6 +370,19 @@ measure = "link.y"
 reference = 0.4
 kp = 3
 kd = 0.2
+[force.dry]
+type = "joint-friction"
+joint = "elbow"
+coefficient = 0.3
+radius = 0.05
+velocity = 0.3
+[force.mesh]
+type = "gear-mesh"
+joints = ["elbow", "rail"]
+ratio = 0.1
+stiffness = 30
+backlash = 0.01
+offset = 0.02
 [force.bend]
 type = "torque"
 body = "link"
@@ -396,6 +426,46 @@ fn a_part_in_the_plane_keeps_its_angles_and_turns_them_in_a_mirror() {
             }
             let rail = [last(&alone, "rail.position"), last(&whole, "left.rail.position")];
             assert!((rail[0] - rail[1]).abs() < 1e-6, "{rail:?}");
+        }
+    }
+}
+
+/// A tyre of one side of the car becomes that of the other side.
+#[test]
+fn a_tyre_from_a_file_and_its_road_have_mirror_images() {
+    let files = Files::new("tyre");
+    let soft = concat!(env!("CARGO_MANIFEST_DIR"), "/../bellcrank-model/tests/catalog/soft.tir");
+    let soft = std::fs::read_to_string(soft).unwrap();
+    // shifts that have a side
+    let soft = soft
+        .replace("PHY1", "$")
+        .replace("PVY1", "$")
+        .replace("[LATERAL_COEFFICIENTS]", "[LATERAL_COEFFICIENTS]\nPHY1 = 0.02\nPVY1 = 0.05\nRVY1 = 0.1");
+    files.write("soft.tir", &soft);
+    files.write("sub/soft.tir", &soft);
+    let wheel = |road: &str| {
+        format!(
+            "[body.wheel]\nmass = 1\ninertia = [0.5, 0.6, 0.5]\nat = [0.1, 0.2, 3.0]\nvelocity = [6, -0.3, 0]\n\
+             angular_velocity = [0.1, 1.3, 0.05]\norientation = {{ axis = [1, 0, 0], angle = 0.05 }}\n\
+             [force.tyre]\ntype = \"tyre\"\nbetween = [\"ground\", \"wheel\"]\non = [[0, 0, 0], [0, 0, 0]]\nfile = \"soft.tir\"\nvelocity = 0.5\n{road}\n"
+        )
+    };
+    let head = |g: Vec3| format!("[model]\ngravity = [{}, {}, {}]\n", g[0], g[1], g[2]);
+    let gravity = Vec3::new(0.1, 0.2, -9.81);
+    for (road, mirrors) in [("", vec![("xz", 1), ("yz", 0)]), ("road = \"0.1*sin(x) + 0.2*y\"", vec![("xz", 1)])] {
+        files.write("sub/wheel.toml", &format!("{}{}", head(gravity), wheel(road)));
+        let alone = files.run("alone.toml", &format!("{}{}", head(gravity), wheel(road)), 0.5);
+        assert!(last(&alone, "tyre.lateral").abs() > 1e-3);
+        for (plane, axis) in mirrors {
+            let g = mirrored(gravity, Some(axis));
+            let text = format!("{}[include.left]\nfile = \"sub/wheel.toml\"\nmirror = \"{plane}\"\n", head(g));
+            let whole = files.run("mirrored.toml", &text, 0.5);
+            let (x0, x) = (vector(&alone, "wheel", ""), vector(&whole, "left.wheel", ""));
+            assert!((x - mirrored(x0, Some(axis))).norm() < 1e-6, "{plane} {road}: {x:?} from {x0:?}");
+            let (w0, w) = (vector(&alone, "wheel", "w"), vector(&whole, "left.wheel", "w"));
+            assert!((w + mirrored(w0, Some(axis))).norm() < 1e-5, "{plane} {road}: {w:?} from {w0:?}");
+            let [fy0, fy] = [last(&alone, "tyre.lateral"), last(&whole, "left.tyre.lateral")];
+            assert!((fy + fy0).abs() < 1e-5 * (1.0 + fy0.abs()), "{plane} {road}: {fy} from {fy0}");
         }
     }
 }

@@ -3,7 +3,7 @@
 // Generated from the catalogs by `UPDATE=1 cargo test -p bellcrank-model --test build`: do not edit.
 
 use super::element;
-use super::value::{Bodies, BodyRef, JointRef, Matrix, Numbers, Pairs, Points, Scalar, Text, Vector};
+use super::value::{Bodies, BodyRef, JointRef, Joints, Matrix, Numbers, Pairs, Points, Scalar, Text, Vector};
 
 element! {
     /// A spring and damper along the line between two points: tension F(l − length) + damping · dl/dt with F(s) = stiffness · s, or F the curve through given points (monotone where they are, beyond them straight). A one-sided one acts in tension (a cable) or in compression (a stop) alone.
@@ -227,7 +227,7 @@ element! {
 }
 
 element! {
-    /// Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level `coulomb` is given, it does not follow the reaction of the joint; below `velocity` the joint creeps instead of sticking. With `static` it sticks: dry friction is then exactly `coulomb` against the sliding, and x is held while that takes no more than `static`; sticking and slipping are events.
+    /// Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level `coulomb` is given, or follows the reaction R of the joint: coefficient · (preload + R), of a turn times `radius`. R is the force across the axis, of a turn also the thrust along it; with `length`, moments across the axis press two bearings (or the ends of a guide) at that distance, and on a slide with `radius`, moments about the axis press too. Below `velocity` the joint creeps instead of sticking. With `static` or `static_coefficient` it sticks: dry friction is then exactly that of sliding, and x is held while that takes no more; sticking and slipping are events. Impacts do not rub.
     force JointFriction "joint-friction"
     required {
         /// The joint it acts on.
@@ -240,10 +240,20 @@ element! {
         viscous: Scalar = "viscous",
         /// Dry friction: the force or torque when sliding, in N, N m. Default: 0.
         coulomb: Scalar = "coulomb",
+        /// Dry friction that follows the reaction of the joint: the coefficient when sliding. Default: `coulomb`.
+        coefficient: Scalar = "coefficient",
+        /// With `coefficient`: a force that presses the surfaces together whatever the reaction, in N. Default: 0.
+        preload: Scalar = "preload",
+        /// With `coefficient`: the radius at which a turn rubs, or that of a guide which keeps a slide from turning, in m. Default: moments about a slide do not press.
+        radius: Scalar = "radius",
+        /// With `coefficient`: the distance of two bearings, or the length of the guide, about the place on the second body, in m. Default: moments across the axis do not press.
+        length: Scalar = "length",
         /// Rate at which dry friction reaches 76 % of its level, in m/s, rad/s. Default: 0.01.
         velocity: Scalar = "velocity",
         /// The force or torque up to which it sticks, at least `coulomb`, in N, N m. Default: creeps.
         static_: Scalar = "static",
+        /// The coefficient up to which it sticks, at least `coefficient`. Default: creeps.
+        static_coefficient: Scalar = "static_coefficient",
     }
 }
 
@@ -275,6 +285,31 @@ element! {
 }
 
 element! {
+    /// Teeth that give and have play, between one coordinate of each of two `joints`, turns or slides: the second is ahead of its place by d = x₂ − ratio · x₁, counted from the start, over any number of turns. Up to half the `backlash` on either side nothing touches; beyond that by s, a flank pushes back with stiffness · s · (1 + damping · ds/dt), and never pulls. Flanks that touch and leave are events. `viscous` acts everywhere. Without `backlash` it is a spring, stiffness · d, with `viscous` as its damper. The load on the first joint is −ratio times that on the second.
+    force GearMesh "gear-mesh"
+    required {
+        /// The two joints it acts between.
+        joints: Joints = "joints",
+        /// Motion of the second joint per motion of the first; negative for external gears, in rad/rad, m/m, m/rad, rad/m.
+        ratio: Scalar = "ratio",
+        /// Stiffness of the teeth, seen at the second joint, in N/m, N m/rad.
+        stiffness: Scalar = "stiffness",
+    }
+    optional {
+        /// The whole play, seen at the second joint, in m, rad. Default: 0.
+        backlash: Scalar = "backlash",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Damping that acts also within the play, in N s/m, N m s/rad. Default: 0.
+        viscous: Scalar = "viscous",
+        /// How far the second is ahead of the middle of the play at the start, in m, rad. Default: 0.
+        offset: Scalar = "offset",
+        /// Which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …. Default: their only ones.
+        coordinates: Text = "coordinates",
+    }
+}
+
+element! {
     /// Contact of a sphere about a point of the second body with a plane through a point of the first (`normal`, which points at the sphere), or with a sphere about that point (`radii`); in the plane of a disk with a line, a disk or a `curve`, a cam: the first point is the origin of its frame, which has the axes of the world at the start (with `on` those of the first body), and the disk touches from the side that it starts on. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.
     force Contact "contact"
     required {
@@ -300,6 +335,59 @@ element! {
         points: Pairs = "points",
         /// The curve ends where it begins; of points the first follows the last. Default: false.
         closed: bool = "closed",
+        /// Stiffness, in N/m^exponent. Default: `restitution`.
+        stiffness: Scalar = "stiffness",
+        /// Exponent of the depth: 3/2 after Hertz, 1 for a spring. Default: 1.5.
+        exponent: Scalar = "exponent",
+        /// Damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed, in s/m, s/rad. Default: 0.
+        damping: Scalar = "damping",
+        /// Coefficient of friction. Default: 0.
+        friction: Scalar = "friction",
+        /// Speed of sliding at which friction reaches 71 % of its level, in m/s. Default: 0.01.
+        velocity: Scalar = "velocity",
+        /// Instead of `stiffness`: impacts that leave this fraction of the speed (0 to 1). Default: a soft one.
+        restitution: Scalar = "restitution",
+        /// With `restitution`: an impact that would leave less than this ends at rest, in m/s, rad/s. Default: 0.001.
+        rest_speed: Scalar = "rest_speed",
+        /// With `restitution`: bodies that start too deep are moved out until they touch; without it, such a start is an error. Default: false.
+        push_out: bool = "push_out",
+    }
+}
+
+element! {
+    /// Contact between two curves in the plane, one on each body, as of the joint `curve-on-curve`: they push each other apart and may lift off. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across; with `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+    force CurveContact "curve-contact"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// Points in the world at the start, in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z.
+        axis: Points = "axis",
+        /// Second axis. Default: any.
+        axis2: Points = "axis2",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
+        /// The curve in the second frame: x and y as expressions of a parameter `s`, parameters and tables, in m. Default: through `points2`.
+        curve2: Vector = "curve2",
+        /// With `curve2`: the first and the last `s`, in any.
+        range2: Numbers = "range2",
+        /// Points \[x, y\] of the second curve, through which a cubic spline runs, in m. Default: by a `curve2`.
+        points2: Pairs = "points2",
+        /// The second curve ends where it begins; of points the first follows the last. Default: false.
+        closed2: bool = "closed2",
+        /// The second body is inside of the first curve, which is closed. Default: false.
+        inside: bool = "inside",
         /// Stiffness, in N/m^exponent. Default: `restitution`.
         stiffness: Scalar = "stiffness",
         /// Exponent of the depth: 3/2 after Hertz, 1 for a spring. Default: 1.5.
@@ -353,6 +441,8 @@ element! {
         trail: Scalar = "trail",
         /// Coefficients of the magic formula: a .tir file in the model's folder. Default: the brush model.
         file: Text = "file",
+        /// The tyre and its `road` in a mirror, left for right: files are of tyres on one side, and `road` gets −y for y. Default: false.
+        mirrored: bool = "mirrored",
         /// Relaxation lengths along and across; one number for both, in m. Default: none, or from the `file`.
         relaxation: Numbers = "relaxation",
         /// Effective rolling radius: speed over spin when rolling freely, in m. Default: the loaded radius.

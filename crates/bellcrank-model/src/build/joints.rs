@@ -278,6 +278,45 @@ element! {
 }
 
 element! {
+    /// Two curves in the plane, one on each body, that stay in touch and slide on each other: cams with curved shoes, wheels that are not round. Each curve is in a frame at its point, with the axes of the world at the start (with `on` those of the body). The free side of a closed curve is its outside, of an open one its left; with `inside` the second body is within the first curve. The second body is convex, and more curved than any hollow of the first. They touch at one place, the nearest. For bodies that may lift off use the force `curve-contact`.
+    joint CurveOnCurve "curve-on-curve"
+    required {
+        /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
+        between: Bodies = "between",
+    }
+    optional {
+        /// The joint's point in the world at the start (two for a distance or a rolling disk), in m.
+        at: Points = "at",
+        /// Instead of `at`: the point on each body, in its own frame, in m.
+        on: Points = "on",
+        /// Axis in the world at the start; with `on`, on each body. Default: z, in the plane x.
+        axis: Points = "axis",
+        /// Second axis, where a joint has two; else where its angle is zero. Default: any.
+        axis2: Points = "axis2",
+        /// Relative coordinates: `true` for a joint of the tree, `false` where a loop is to be cut. Default: chosen.
+        tree: bool = "tree",
+        /// The curve in the first frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points`.
+        curve: Vector = "curve",
+        /// With `curve`: the first and the last `s`, in any.
+        range: Numbers = "range",
+        /// Points \[x, y\] of the curve, through which a cubic spline runs, in m. Default: by a `curve`.
+        points: Pairs = "points",
+        /// The curve ends where it begins; of points the first follows the last. Default: false.
+        closed: bool = "closed",
+        /// The curve in the second frame: x and y as expressions of a parameter `s`, parameters and tables, in m. Default: through `points2`.
+        curve2: Vector = "curve2",
+        /// With `curve2`: the first and the last `s`, in any.
+        range2: Numbers = "range2",
+        /// Points \[x, y\] of the second curve, through which a cubic spline runs, in m. Default: by a `curve2`.
+        points2: Pairs = "points2",
+        /// The second curve ends where it begins; of points the first follows the last. Default: false.
+        closed2: bool = "closed2",
+        /// The second body is inside of the first curve, which is closed. Default: false.
+        inside: bool = "inside",
+    }
+}
+
+element! {
     /// A massless bar between two points, one on each body.
     joint Distance "distance"
     required {

@@ -46,7 +46,9 @@ pub use matrix::{MatrixHints, Targets};
 pub use observable::{Balance, Beyond, Channel, Energy, Limit, Lost, Observable};
 pub use start::{Given, StartRow, StartRules};
 pub use state::{ChartChange, ChartMove, Charts, LeftOut, Point, State};
-pub use switching::{Approach, BY_VALUE, Candidate, Crossing, DryModes, GapModes, HoldingLaw, Mode, Switching, Track};
+pub use switching::{
+    Approach, BY_VALUE, Candidate, Crossing, DryModes, Follower, GapModes, HoldingLaw, Mode, Switching, Track,
+};
 pub use tree::{Carries, TreeRecursion};
 pub use workspace::{Cache, Workspace};
 

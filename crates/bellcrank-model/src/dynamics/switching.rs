@@ -97,6 +97,17 @@ pub struct DryModes {
     pub carried: Mode,
 }
 
+/// A load along a row that follows multipliers: s(λ) of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Follower {
+    /// The load of its unit, as a row on v.
+    pub load: Vec<f64>,
+    /// s at the point.
+    pub size: f64,
+    /// ∂s/∂λ, by the numbers of multipliers.
+    pub slopes: Vec<(usize, f64)>,
+}
+
 /// How a switch function moves: what bounds it between two looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Approach {
@@ -193,16 +204,20 @@ pub trait Switching {
         Subject::default()
     }
 
-    /// Loads that follow multipliers, at a realized point: the number of a multiplier, and the load of its unit. Held gaps that
-    /// slide have them.
-    fn sliding(&self, at: &Point, w: &mut Workspace) -> Vec<(usize, Vec<f64>)> {
+    /// Loads that follow multipliers, at a realized point with its λ: those of held gaps that slide, and of joints that rub.
+    fn followers(&self, at: &Point, w: &mut Workspace) -> Vec<Follower> {
         let _ = (at, w);
         Vec::new()
     }
 
-    /// Whether any gap can be held and slide with friction: then loads follow multipliers.
-    fn may_slide(&self) -> Option<Subject> {
+    /// What may have loads that follow multipliers: friction of hard contacts, and of joints by their reactions.
+    fn may_follow(&self) -> Option<Subject> {
         None
+    }
+
+    /// The joints whose reactions loads follow, each with the constraint block of its reaction and what follows it.
+    fn followed_blocks(&self) -> Vec<(usize, Subject)> {
+        Vec::new()
     }
 
     /// The equations in which the motions are held that these modes hold (a contact at rest, a joint that sticks);

@@ -1,11 +1,11 @@
 //! Contact between a sphere and a plane, or between two spheres.
 
 use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION, STUCK};
-use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
+use super::{Ends, Followed, Following, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Limit, Mode, StateLaw, Track};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
-use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
+use crate::frames::{ANG, Covector, Frame, Frames, LIN, MAX_ROWS, Row, Stiffness};
 use crate::joints::cam;
 use crate::joints::equations::{Beside, add_bend, no_slip_on_plane};
 use crate::joints::{Equation, X, Y, Z};
@@ -242,7 +242,7 @@ impl Touch {
 impl Contact {
     /// The push at the contact, if it is closed. Of a hard contact it is the multiplier that holds it, while it slides.
     fn push(&self, at: &Seen) -> Option<(Touch, Vec3, Push)> {
-        if self.law.holds() && !self.slides(at.mode) {
+        if self.law.holds() && self.follows(at.mode).is_none() {
             return None;
         }
         let touch = self.shape.touch(at.ends);
@@ -473,15 +473,17 @@ impl Force for Contact {
         }
         equations
     }
-    fn slides(&self, mode: Mode) -> bool {
-        self.law.holds() && self.friction != 0.0 && mode == CLOSED
+    fn follows(&self, mode: Mode) -> Option<Followed> {
+        (self.law.holds() && self.friction != 0.0 && mode == CLOSED).then_some(Followed::Held)
     }
-    fn load_by_multiplier(&self, at: &Seen) -> Row {
-        let mut row = Row::default();
+    fn following(&self, at: &Seen) -> Following {
+        let mut load = Row::default();
         let touch = self.shape.touch(at.ends);
         // N = −λ
-        touch.pull(-self.direction(touch.n, touch.velocity(at.ends)).0, &mut row);
-        row
+        touch.pull(-self.direction(touch.n, touch.velocity(at.ends)).0, &mut load);
+        let mut slopes = [0.0; MAX_ROWS];
+        slopes[0] = 1.0;
+        Following { load, size: at.lambda, slopes }
     }
 }
 

@@ -1,27 +1,37 @@
 //! Friction in a joint.
 
-use super::{Along, Ends, Force, Kind, Made, Placement, Seen, scaled};
+use super::bearing::{Bearing, Pressed};
+use super::{Along, Ends, Followed, Following, Force, Kind, Made, Placement, Seen, combined, scaled};
 use crate::channel::Quantity;
 use crate::dynamics::{DryModes, HoldingLaw, Mode};
-use crate::file::{Expression, Field, FieldKind, Values};
-use crate::frames::{Covector, Row, Stiffness};
+use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
+use crate::frames::{Covector, MAX_ROWS, Row, Stiffness};
 use crate::joints::Motion;
 use crate::joints::equations::{Equation, follow_rate};
 
 /// −c ẋ − F_c tanh(ẋ/v₀) along a joint coordinate x; or with F_c sign(ẋ), and ẋ = 0 while that needs no
-/// more than F_s.
+/// more than F_s. F_c and F_s are given, or follow the reaction of the joint.
 struct Friction {
     along: Along,
     viscous: f64,
-    coulomb: f64,
+    /// F_c; where it follows the reaction, that of a pressing force of 1 N: μ, at its radius where x is a turn.
+    slides: f64,
+    presses: Option<Presses>,
     dry: Dry,
+}
+
+/// What presses the surfaces together.
+struct Presses {
+    /// A force that does so whatever the reaction.
+    preload: f64,
+    bearing: Bearing,
 }
 
 /// What dry friction does where ẋ changes its sign.
 enum Dry {
     /// It rises over some rates v₀.
     Creeps { velocity: f64 },
-    /// It holds with up to F_s.
+    /// It holds with up to F_s, given as F_c is.
     Sticks { level: f64 },
 }
 
@@ -42,9 +52,12 @@ const AT_REST: f64 = 1e-9;
 pub const KIND: Kind = Kind {
     name: "joint-friction",
     doc: "Friction along a joint coordinate x: −viscous · dx/dt − coulomb · tanh((dx/dt)/velocity). The level `coulomb` \
-          is given, it does not follow the reaction of the joint; below `velocity` the joint creeps instead of sticking. \
-          With `static` it sticks: dry friction is then exactly `coulomb` against the sliding, and x is held while that \
-          takes no more than `static`; sticking and slipping are events.",
+          is given, or follows the reaction R of the joint: coefficient · (preload + R), of a turn times `radius`. \
+          R is the force across the axis, of a turn also the thrust along it; with `length`, moments across the axis press \
+          two bearings (or the ends of a guide) at that distance, and on a slide with `radius`, moments about the axis press too. \
+          Below `velocity` the joint creeps instead of sticking. With `static` or `static_coefficient` it sticks: dry friction is then \
+          exactly that of sliding, and x is held while that takes no more; sticking and slipping are events. \
+          Impacts do not rub.",
     fields: &[
         Field::optional("viscous", FieldKind::NonNegative, "N s/m, N m s/rad", "0", "viscous friction"),
         Field::optional(
@@ -53,6 +66,34 @@ pub const KIND: Kind = Kind {
             "N, N m",
             "0",
             "dry friction: the force or torque when sliding",
+        ),
+        Field::optional(
+            "coefficient",
+            FieldKind::NonNegative,
+            "",
+            "`coulomb`",
+            "dry friction that follows the reaction of the joint: the coefficient when sliding",
+        ),
+        Field::optional(
+            "preload",
+            FieldKind::NonNegative,
+            "N",
+            "0",
+            "with `coefficient`: a force that presses the surfaces together whatever the reaction",
+        ),
+        Field::optional(
+            "radius",
+            FieldKind::Positive,
+            "m",
+            "moments about a slide do not press",
+            "with `coefficient`: the radius at which a turn rubs, or that of a guide which keeps a slide from turning",
+        ),
+        Field::optional(
+            "length",
+            FieldKind::Positive,
+            "m",
+            "moments across the axis do not press",
+            "with `coefficient`: the distance of two bearings, or the length of the guide, about the place on the second body",
         ),
         Field::optional(
             "velocity",
@@ -68,6 +109,13 @@ pub const KIND: Kind = Kind {
             "creeps",
             "the force or torque up to which it sticks, at least `coulomb`",
         ),
+        Field::optional(
+            "static_coefficient",
+            FieldKind::Positive,
+            "",
+            "creeps",
+            "the coefficient up to which it sticks, at least `coefficient`",
+        ),
     ],
     ends: Ends::Joint,
     channels: CHANNELS,
@@ -82,57 +130,117 @@ const CHANNELS: &[Quantity] = &[
         "friction along the joint coordinate: negative when it holds a positive rate back, also while it sticks",
     )
     .turning("N m"),
+    Quantity::new(
+        "pressing",
+        "N",
+        "what presses the surfaces together: `preload` and the reaction; zero where the level is given",
+    ),
 ];
 
-fn make(values: &Values, place: &Placement) -> Made {
-    if !values.has("viscous") && !values.has("coulomb") {
-        let message = format!("{} needs `viscous` or `coulomb`", values.what());
-        return Err(values.error(message).help("add the friction: `viscous = …`, `coulomb = …`, or both").into());
+/// Refuses what does not fit together.
+fn check(values: &Values) -> Result<(), Diagnostics> {
+    let what = values.what();
+    values.at_most_one(&["coulomb", "coefficient"])?;
+    if !["viscous", "coulomb", "coefficient"].iter().any(|key| values.has(key)) {
+        let help = "add the friction: `viscous = …`, `coulomb = …` for a given level, or `coefficient = …` to follow the reaction";
+        return Err(values.error(format!("{what} needs `viscous`, `coulomb` or `coefficient`")).help(help).into());
     }
-    for key in ["velocity", "static"] {
-        if values.has(key) && !values.has("coulomb") {
-            let message = format!("`{key}` of {} is for dry friction", values.what());
-            return Err(values.error_at(key, message).help("add `coulomb = …`, or leave it out").into());
+    let dry = ["coulomb", "coefficient"];
+    let needs: [(&str, &[&str], &str); 6] = [
+        ("velocity", &dry, "is for dry friction"),
+        ("static", &dry[..1], "is for a given level of dry friction"),
+        ("static_coefficient", &dry[1..], "is for friction that follows the reaction"),
+        ("preload", &dry[1..], "is for friction that follows the reaction"),
+        ("radius", &dry[1..], "is for friction that follows the reaction"),
+        ("length", &dry[1..], "is for friction that follows the reaction"),
+    ];
+    for (key, any, why) in needs {
+        if values.has(key) && !any.iter().any(|other| values.has(other)) {
+            let help = format!("add `{} = …`, or leave it out", any.join(" = …` or `"));
+            return Err(values.error_at(key, format!("`{key}` of {what} {why}")).help(help).into());
         }
     }
     values.at_most_one(&["velocity", "static"])?;
-    let coulomb = values.number("coulomb");
-    let dry = match values.optional_number("static") {
+    values.at_most_one(&["velocity", "static_coefficient"])?;
+    Ok(())
+}
+
+fn make(values: &Values, place: &Placement) -> Made {
+    check(values)?;
+    let along = place.joint();
+    let presses = match values.has("coefficient") {
+        true => Some(Presses { preload: values.number("preload"), bearing: Bearing::read(values, place)? }),
+        false => None,
+    };
+    let (slides, sticks) =
+        if presses.is_some() { ("coefficient", "static_coefficient") } else { ("coulomb", "static") };
+    let level = values.optional_number(slides).unwrap_or(0.0);
+    // a turn rubs at its radius
+    let radius = values.optional_number("radius").filter(|_| along.motion.turns());
+    let arm = radius.unwrap_or(1.0);
+    let dry = match values.optional_number(sticks) {
         None => Dry::Creeps { velocity: values.number("velocity") },
-        Some(level) if level >= coulomb => Dry::Sticks { level },
+        Some(most) if most >= level => Dry::Sticks { level: most * arm },
         Some(_) => {
-            let message = format!("`static` of {} is below `coulomb`", values.what());
-            return Err(values
-                .error_at("static", message)
-                .help("static friction must be at least as large as sliding friction")
-                .into());
+            let message = format!("`{sticks}` of {} is below `{slides}`", values.what());
+            let help = "static friction must be at least as large as sliding friction";
+            return Err(values.error_at(sticks, message).help(help).into());
         }
     };
-    Ok(Box::new(Friction { along: place.joint(), viscous: values.number("viscous"), coulomb, dry }))
+    Ok(Box::new(Friction { along, viscous: values.number("viscous"), slides: level * arm, presses, dry }))
+}
+
+/// What dry friction is against a rate, as a part of its level.
+struct Against {
+    part: f64,
+    by_rate: f64,
 }
 
 impl Friction {
-    /// The effort at a rate, and its derivative.
-    fn at_rate(&self, mode: Mode, rate: f64) -> (f64, f64) {
-        let (y, y_rate) = match (&self.dry, mode) {
+    fn against(&self, mode: Mode, rate: f64) -> Against {
+        let part = match (&self.dry, mode) {
             (Dry::Creeps { velocity }, _) => {
-                let y = (rate / velocity).tanh();
-                (y, (1.0 - y * y) / velocity)
+                let part = (rate / velocity).tanh();
+                return Against { part, by_rate: (1.0 - part * part) / velocity };
             }
-            (_, FORWARD) => (1.0, 0.0),
-            (_, BACKWARD) => (-1.0, 0.0),
-            (_, STICKING | CARRIED) => (0.0, 0.0),
-            _ if rate == 0.0 => (0.0, 0.0),
-            _ => (rate.signum(), 0.0),
+            (_, FORWARD) => 1.0,
+            (_, BACKWARD) => -1.0,
+            (_, STICKING | CARRIED) => 0.0,
+            _ if rate == 0.0 => 0.0,
+            _ => rate.signum(),
         };
-        (-self.viscous * rate - self.coulomb * y, -self.viscous - self.coulomb * y_rate)
+        Against { part, by_rate: 0.0 }
     }
 
-    fn sticks(&self) -> Option<f64> {
+    /// What presses the surfaces together: 1 where the level is given.
+    fn pressed(&self, at: &Seen) -> Pressed {
+        match &self.presses {
+            None => Pressed { load: 1.0, ..Pressed::default() },
+            Some(Presses { preload, bearing }) => {
+                let pressed = bearing.pressed(at);
+                Pressed { load: preload + pressed.load, ..pressed }
+            }
+        }
+    }
+
+    /// The effort of what slips or creeps.
+    fn slipping(&self, at: &Seen) -> f64 {
+        let rate = self.along.rate(at);
+        let part = self.against(at.mode, rate).part;
+        let level = if part == 0.0 { 0.0 } else { self.slides * self.pressed(at).load };
+        -self.viscous * rate - level * part
+    }
+
+    /// The level up to which it sticks, if it does.
+    fn sticks(&self, at: &Seen) -> Option<f64> {
         match self.dry {
             Dry::Creeps { .. } => None,
-            Dry::Sticks { level } => Some(level),
+            Dry::Sticks { level } => Some(level * self.pressed(at).load),
         }
+    }
+
+    fn may_stick(&self) -> bool {
+        matches!(self.dry, Dry::Sticks { .. })
     }
 }
 
@@ -141,27 +249,30 @@ impl Force for Friction {
         CHANNELS
     }
     fn observe(&self, at: &Seen, out: &mut [f64]) {
-        out.copy_from_slice(&[self.along.rate(at), self.effort(at)]);
+        let pressing = if self.presses.is_some() { self.pressed(at).load } else { 0.0 };
+        out.copy_from_slice(&[self.along.rate(at), self.effort(at), pressing]);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
-        self.along.push(at, self.at_rate(at.mode, self.along.rate(at)).0, out);
+        self.along.push(at, self.slipping(at), out);
     }
     fn stiffness(&self, at: &Seen, k: &mut Stiffness, d: &mut Stiffness) {
-        let (effort, slope) = self.at_rate(at.mode, self.along.rate(at));
+        let (rate, pressed) = (self.along.rate(at), self.pressed(at));
+        let against = self.against(at.mode, rate);
+        let effort = -self.viscous * rate - self.slides * pressed.load * against.part;
+        let slope = -self.viscous - self.slides * pressed.load * against.by_rate;
         let (gradient, drift) = (self.along.gradient(at), self.along.drift(at));
-        let (by_displacement, by_twist) = (scaled(slope, &drift), scaled(slope, &gradient));
-        self.along.push_stiffness(at, effort, &by_displacement, &by_twist, k, d);
+        let by_displacement = combined(slope, &drift, -self.slides * against.part, &pressed.by_displacement);
+        self.along.push_stiffness(at, effort, &by_displacement, &scaled(slope, &gradient), k, d);
     }
     fn along(&self) -> Option<Motion> {
         Some(self.along.motion)
     }
     fn effort(&self, at: &Seen) -> f64 {
         // what sticks is held by −λ
-        self.at_rate(at.mode, self.along.rate(at)).0 - at.lambda
+        self.slipping(at) - at.lambda
     }
     fn power(&self, at: &Seen) -> f64 {
-        let rate = self.along.rate(at);
-        self.at_rate(at.mode, rate).0 * rate
+        self.slipping(at) * self.along.rate(at)
     }
     fn has_power(&self) -> bool {
         true
@@ -170,7 +281,7 @@ impl Force for Friction {
         true
     }
     fn switches(&self) -> usize {
-        if self.sticks().is_some() { 2 } else { 0 }
+        if self.may_stick() { 2 } else { 0 }
     }
     fn mode(&self, at: &Seen) -> Mode {
         match self.along.rate(at) {
@@ -180,7 +291,7 @@ impl Force for Friction {
         }
     }
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
-        match (at.mode, self.sticks()) {
+        match (at.mode, self.sticks(at)) {
             // the joint feels −λ: a positive λ holds it back
             (STICKING, Some(level)) => (out[0], out[1]) = (level - at.lambda, level + at.lambda),
             (CARRIED, _) => (out[0], out[1]) = (MOVES - self.along.rate(at), MOVES + self.along.rate(at)),
@@ -191,13 +302,24 @@ impl Force for Friction {
     }
     fn candidate(&self, at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
         let modes = DryModes { forward: FORWARD, backward: BACKWARD, sticks: STICKING, carried: CARRIED };
-        let law = HoldingLaw::Dry { rate: self.along.rate(at), sticks: self.sticks()?, modes };
+        let law = HoldingLaw::Dry { rate: self.along.rate(at), sticks: self.sticks(at)?, modes };
         Some((law, vec![self.along.gradient(at)]))
     }
     fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
-        match mode == STICKING && self.sticks().is_some() {
+        match mode == STICKING && self.may_stick() {
             true => vec![follow_rate(self.along.motion, Expression::constant(0.0))],
             false => Vec::new(),
         }
+    }
+    fn follows(&self, _mode: Mode) -> Option<Followed> {
+        self.presses.as_ref().map(|presses| Followed::Joint(presses.bearing.joint))
+    }
+    fn following(&self, at: &Seen) -> Following {
+        let Some(presses) = &self.presses else { return Following::default() };
+        let c = -self.slides * self.against(at.mode, self.along.rate(at)).part;
+        let pressed = presses.bearing.pressed(at);
+        let mut slopes = [0.0; MAX_ROWS];
+        slopes.iter_mut().zip(pressed.by_lambda).for_each(|(slope, by)| *slope = c * by);
+        Following { load: self.along.gradient(at), size: c * pressed.load, slopes }
     }
 }

@@ -6,12 +6,15 @@
 mod actuator;
 mod along;
 mod attraction;
+mod bearing;
 mod bushing;
 mod characteristic;
 mod closing;
 mod contact;
+mod curve_contact;
 mod drag;
 mod friction;
+mod gear_mesh;
 mod joint_spring;
 mod line;
 mod load;
@@ -29,8 +32,9 @@ pub use own::{Law, Own};
 use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Limit, Mode, StateLaw, Track};
 use crate::file::{Diagnostics, Expression, Field, Values};
-use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
-use crate::joints::{Equation, Motion};
+use crate::frames::{Covector, Frame, Frames, MAX_ROWS, Row, Stiffness};
+use crate::joints::equations::Measure;
+use crate::joints::{Equation, Joint, Motion};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 use std::sync::Arc;
@@ -63,6 +67,8 @@ pub struct Seen<'a> {
     pub lambda: f64,
     /// The multipliers of what it holds across.
     pub across: [f64; 2],
+    /// The multipliers of the joint whose reaction it [`follows`](Force::follows).
+    pub reaction: &'a [f64],
 }
 
 impl<'a> Seen<'a> {
@@ -116,6 +122,10 @@ pub trait Force: Send + Sync {
     fn along(&self) -> Option<Motion> {
         None
     }
+    /// Whether what it tells of itself is about a turn.
+    fn turns(&self) -> bool {
+        self.along().is_some_and(|motion| motion.turns())
+    }
     /// The effort along that coordinate, in N or N m.
     fn effort(&self, _at: &Seen) -> f64 {
         0.0
@@ -162,6 +172,10 @@ pub trait Force: Send + Sync {
     fn measures(&self) -> Option<Motion> {
         None
     }
+    /// The angles whose full turns it needs, in the order of [`Seen::near`].
+    fn angles(&self) -> Vec<Measure> {
+        self.measures().into_iter().filter(Motion::turns).map(Motion::between).collect()
+    }
     /// The states at the start; their number is that of the states, at most [`MAX_STATES`].
     fn initial(&self) -> Vec<f64> {
         Vec::new()
@@ -201,14 +215,34 @@ pub trait Force: Send + Sync {
     fn holds(&self, _mode: Mode) -> Vec<Box<dyn Equation>> {
         Vec::new()
     }
-    /// Whether it has loads that follow λ.
-    fn slides(&self, _mode: Mode) -> bool {
-        false
+    /// The multipliers that a load of it follows in a mode.
+    fn follows(&self, _mode: Mode) -> Option<Followed> {
+        None
     }
-    /// ∂load/∂λ, where it slides.
-    fn load_by_multiplier(&self, _at: &Seen) -> Row {
-        Row::default()
+    /// That load, where it follows any.
+    fn following(&self, _at: &Seen) -> Following {
+        Following::default()
     }
+}
+
+/// Multipliers that a load follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// That of the gap which the force holds.
+    Held,
+    /// Those of the joint of this number: its reaction.
+    Joint(usize),
+}
+
+/// A load that follows multipliers: s(λ) of its unit.
+#[derive(Clone, Debug, Default)]
+pub struct Following {
+    /// The load of its unit.
+    pub load: Row,
+    /// s.
+    pub size: f64,
+    /// ∂s/∂λ.
+    pub slopes: [f64; MAX_ROWS],
 }
 
 /// What a force does at an event.
@@ -256,6 +290,8 @@ pub enum Ends {
     Joint,
     /// A coordinate of a joint, and something that is measured: `joint`, `coordinate`, `measure`.
     Control,
+    /// A coordinate of each of two joints: `joints`, `coordinates`. The ends are those of the first joint, then those of the second.
+    Joints,
 }
 
 /// What a force needs to know of the start.
@@ -264,6 +300,8 @@ pub struct Placement {
     pub points: Vec<Vec3>,
     /// The frames of the ends, in the world, at the start.
     pub frames: Vec<Frame>,
+    /// The angles of the ends at the start, in the plane; they may exceed a turn.
+    pub angles: Vec<f64>,
     /// The masses of the bodies of the ends; `None` for the ground.
     pub masses: Vec<Option<f64>>,
     /// The radii of the bodies of the ends that are spheres (or, in the plane and on wheels, disks).
@@ -274,8 +312,25 @@ pub struct Placement {
     pub axes: Mat3,
     /// The joint coordinate it acts on, of `Joint` and `Control`.
     pub acts_on: Option<Along>,
+    /// The joint of that coordinate.
+    pub carrier: Option<Carrier>,
+    /// The joint coordinates it acts on, of `Joints`.
+    pub acts_on_both: Option<[Motion; 2]>,
     /// What it measures, of `Control`: a motion between the first two ends, and whether its rate is meant.
     pub measures: Option<(Along, bool)>,
+}
+
+/// A joint that a force acts on.
+#[derive(Clone)]
+pub struct Carrier {
+    /// Its number in the model.
+    pub number: usize,
+    /// The joint.
+    pub joint: Arc<dyn Joint>,
+    /// How many places it has.
+    pub ends: usize,
+    /// Its name.
+    pub name: String,
 }
 
 impl Placement {
@@ -316,7 +371,9 @@ pub const CATALOG: &[&Kind] = &[
     &attraction::KIND,
     &friction::KIND,
     &stop::KIND,
+    &gear_mesh::KIND,
     &contact::KIND,
+    &curve_contact::KIND,
     &tyre::KIND,
     &rope::KIND,
     &actuator::KIND,

@@ -111,7 +111,17 @@ mod tests {
         let mut frame = Frame { r: Quat::exp(Vec3([0.3, 0.4, -0.2])).matrix(), ..Frame::default() };
         (frame.p, frame.v, frame.w) = (Vec3([1.0, 2.0, -0.5]), Vec3([0.1, 0.0, 3.0]), Vec3([2.0, -1.0, 0.4]));
         let (t, ends) = (0.5, [frame]);
-        let at = Seen { t, inputs: &[], ends: &ends, near: &[], z: &[], mode: 0, lambda: 0.0, across: [0.0; 2] };
+        let at = Seen {
+            t,
+            inputs: &[],
+            ends: &ends,
+            near: &[],
+            z: &[],
+            mode: 0,
+            lambda: 0.0,
+            across: [0.0; 2],
+            reaction: &[],
+        };
         let [k, d] = Own(Magnet).differences(&at);
         let arm = frame.r * Vec3([0.3, -0.2, 0.1]);
         for i in 0..3 {

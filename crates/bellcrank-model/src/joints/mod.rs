@@ -9,6 +9,7 @@ mod armature;
 mod belt;
 pub mod cam;
 mod constant_velocity;
+pub mod curve_on_curve;
 mod cylindrical;
 mod distance;
 mod drive;
@@ -270,6 +271,7 @@ pub const CATALOG: &[&Kind] = &[
     &point_on_plane::KIND,
     &point_on_curve::KIND,
     &cam::KIND,
+    &curve_on_curve::KIND,
     &distance::KIND,
     &screw::KIND,
     &gear::KIND,

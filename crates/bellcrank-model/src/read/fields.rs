@@ -391,6 +391,10 @@ pub const FORCE_SEVERAL: &[Field] = &[
 /// Keys of forces on a joint coordinate.
 pub const FORCE_ON_JOINT: &[Field] = &[TYPE, ON_JOINT, COORDINATE];
 
+/// Keys of forces between coordinates of two joints.
+pub const FORCE_ON_JOINTS: &[Field] =
+    &[TYPE, Field::required("joints", FieldKind::Names(2, 2), "", "the two joints it acts between")];
+
 /// Keys of controllers.
 pub const FORCE_CONTROL: &[Field] = &[
     TYPE,
@@ -432,6 +436,7 @@ pub fn force_fields(kind: &forces::Kind) -> [&'static [Field]; 2] {
         One => FORCE_ON_ONE,
         Joint => FORCE_ON_JOINT,
         Control => FORCE_CONTROL,
+        Joints => FORCE_ON_JOINTS,
     };
     [ends, kind.fields]
 }

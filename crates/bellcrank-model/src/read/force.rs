@@ -3,11 +3,12 @@
 use super::Reader;
 use super::fields::force_fields;
 use crate::bodies::{Coordinates, Orientation, each};
+use crate::dynamics::BY_VALUE;
 use crate::file::*;
-use crate::forces::{self, Along};
+use crate::forces::{self, Along, Carrier, Followed};
 use crate::frames::{Attachment, Frame};
 use crate::joints::{self, Axes, Motion};
-use crate::model::{End, ForceEntry, Place, Shape};
+use crate::model::{End, ForceEntry, JointEntry, Place, Shape};
 use bellcrank_math::{Mat3, Vec3};
 use std::sync::Arc;
 
@@ -20,13 +21,14 @@ impl<'a> Reader<'a> {
         let kind = forces::CATALOG.iter().find(|k| k.name == kind_name).expect("chosen from the catalog");
         self.law_of.set(Place::Force(self.model.forces.len()));
         let values = self.fields_of_state(node, &what, &force_fields(kind))?;
-        let (mut acts_on, mut measures) = (None, None);
+        let (mut acts_on, mut carrier, mut acts_on_both, mut measures) = (None, None, None, None);
         let free = !values.has("at") && !values.has("on") && !self.is_marked(&values);
         let ends = match kind.ends {
             Ends::One => vec![self.acted_end(&values)?],
             Ends::Joint => {
                 let (motion, ends) = self.joint_coordinate(&values)?;
                 acts_on = Some(Along { motion, first: 0 });
+                carrier = self.carrier(values.name("joint").name);
                 ends.to_vec()
             }
             Ends::Control => {
@@ -40,6 +42,11 @@ impl<'a> Reader<'a> {
                 ends.extend(&acted[..first]);
                 measures = Some((Along { motion: measured, first: 0 }, rate));
                 acts_on = Some(Along { motion, first });
+                ends
+            }
+            Ends::Joints => {
+                let (motions, ends) = self.both_coordinates(&values)?;
+                acts_on_both = Some(motions);
                 ends
             }
             // a torque has no point: the place may be left out
@@ -66,13 +73,17 @@ impl<'a> Reader<'a> {
                 self.ends(&values, self.two_bodies(&values)?, axes, two_points)?.to_vec()
             }
         };
-        values.check_turning(acts_on.is_some_and(|along: Along| along.motion.turns()))?;
+        let second = acts_on_both.map(|both| both[1]).or(acts_on.map(|along: Along| along.motion));
+        values.check_turning(second.is_some_and(|motion| motion.turns()))?;
         if let Some((Along { motion, .. }, rate)) = measures {
             let units = [["m", "rad"], ["m/s", "rad/s"]];
             values.check_unit("reference", units[usize::from(rate)][usize::from(motion.turns())])?;
         }
-        let placement = forces::Placement { acts_on, measures, ..self.placement(kind, &ends) };
+        let placement = forces::Placement { acts_on, carrier, acts_on_both, measures, ..self.placement(kind, &ends) };
         let force = (kind.make)(&values, &placement)?;
+        if let Some(Followed::Joint(joint)) = force.follows(BY_VALUE) {
+            self.keep_reaction(joint, &values)?;
+        }
         self.check_laws(&values, force.as_ref())?;
         for (k, end) in ends.iter().enumerate() {
             self.check_place(&values, end, force.rotational(k))?;
@@ -94,11 +105,14 @@ impl<'a> Reader<'a> {
         forces::Placement {
             points: ends.iter().map(|e| self.world(e)).collect(),
             frames: ends.iter().map(frame).collect(),
+            angles: ends.iter().map(|e| self.drawn_angle(e)).collect(),
             masses: ends.iter().map(|e| e.body.map(mass)).collect(),
             radii: ends.iter().map(|e| e.body.and_then(radius)).collect(),
             space: self.model.space,
             axes: self.axes_here(),
             acts_on: None,
+            carrier: None,
+            acts_on_both: None,
             measures: None,
         }
     }
@@ -174,7 +188,38 @@ impl<'a> Reader<'a> {
 
     /// The coordinate of a joint that `joint` and `coordinate` name, and the joint's ends.
     pub(super) fn joint_coordinate(&self, v: &Values) -> Result<(Motion, [End; 2]), Diagnostics> {
-        let named = v.name("joint");
+        self.coordinate_of(v, ["joint", "coordinate"], v.name("joint"), v.optional_name("coordinate"))
+    }
+
+    /// The coordinates of two joints that `joints` and `coordinates` name, and the ends of both.
+    fn both_coordinates(&self, v: &Values) -> Result<([Motion; 2], Vec<End>), Diagnostics> {
+        let (joints, named) = (v.names("joints"), v.optional_names("coordinates"));
+        let mut problems = Diagnostics::new();
+        let mut one = |k: usize| {
+            let wanted = named.and_then(|names| names.get(k).copied());
+            problems.take(self.coordinate_of(v, ["joints", "coordinates"], joints[k], wanted))
+        };
+        let found = [one(0), one(1)];
+        problems.or(())?;
+        let [Some((first, a)), Some((second, b))] = found else { return Err(Diagnostics::new()) };
+        if joints[0].name == joints[1].name && first == second {
+            let message = format!("{} acts between a coordinate and itself", v.what());
+            return Err(v
+                .error_at("joints", message)
+                .help("name two different joints, or two coordinates of one")
+                .into());
+        }
+        Ok(([first, second], [a, b].concat()))
+    }
+
+    /// A coordinate of a joint, by its name or the only one, and the joint's ends; `keys` are those that name both.
+    fn coordinate_of(
+        &self,
+        v: &Values,
+        keys: [&'static str; 2],
+        named: Named,
+        wanted: Option<Named>,
+    ) -> Result<(Motion, [End; 2]), Diagnostics> {
         let Some(entry) = self.model.joints.iter().find(|j| j.name == named.name) else {
             // a joint with errors has been reported already
             let wrong = self.root.get("joint").is_some_and(|section| section.get(named.name).is_some());
@@ -185,7 +230,7 @@ impl<'a> Reader<'a> {
         let motions = entry.joint.motions(self.model.space);
         let (what, joint) = (v.what(), suggest::quoted(&entry.name));
         let names: Vec<&str> = joints::names(&motions).into_iter().map(|[name, _]| name).collect();
-        let found = match v.optional_name("coordinate") {
+        let found = match wanted {
             Some(wanted) => names.iter().position(|n| *n == wanted.name),
             None if motions.len() == 1 => Some(0),
             None => None,
@@ -194,16 +239,36 @@ impl<'a> Reader<'a> {
             return Ok((motions[k], [*first, *second]));
         }
         let (key, help) = match names.len() {
-            0 => ("joint", "choose a joint that has one, such as a revolute or a prismatic one".to_string()),
-            1 => ("coordinate", format!("leave `coordinate` out, or write \"{}\"", names[0])),
-            _ => ("coordinate", format!("add `coordinate = \"…\"`, one of {}", names.join(", "))),
+            0 => (keys[0], "choose a joint that has one, such as a revolute or a prismatic one".to_string()),
+            1 => (keys[1], format!("leave `{}` out, or write \"{}\"", keys[1], names[0])),
+            _ => (keys[1], format!("add `{} = \"…\"`, one of {}", keys[1], names.join(", "))),
         };
-        let message = match (names.len(), v.optional_name("coordinate")) {
+        let message = match (names.len(), wanted) {
             (0, _) => format!("{what} needs a coordinate, but joint {joint} is {} and has none", entry.kind),
             (_, Some(wanted)) => format!("joint {joint} has no coordinate {} for {what}", suggest::quoted(wanted.name)),
             (n, None) => format!("{what} does not tell which of the {n} coordinates of joint {joint} it means"),
         };
         Err(v.error_at(key, message).help(help).into())
+    }
+
+    /// The joint of a name, as forces on it see it.
+    fn carrier(&self, name: &str) -> Option<Carrier> {
+        let number = self.model.joints.iter().position(|j| j.name == name)?;
+        let JointEntry { name, joint, ends, .. } = &self.model.joints[number];
+        Some(Carrier { number, joint: joint.clone(), ends: ends.len(), name: name.clone() })
+    }
+
+    /// Refuses a joint of the tree of relative coordinates whose reaction a force follows: such joints have no multipliers.
+    fn keep_reaction(&self, joint: usize, v: &Values) -> Result<(), Diagnostics> {
+        let entry = &self.model.joints[joint];
+        if entry.tree == Some(true) {
+            let message =
+                format!("{} follows the reaction of joint `{}`, which has `tree = true`", v.what(), entry.name);
+            let help =
+                "joints of the tree have no reaction among the unknowns of relative coordinates: leave `tree` out";
+            return Err(v.error_at("coefficient", message).help(help).into());
+        }
+        Ok(())
     }
 
     /// What a controller measures: a motion between two ends, and whether its rate is meant.

@@ -112,6 +112,14 @@ impl<'a> Reader<'a> {
         self.add_joint(name, kind, &values, vec![first, second, ground, End { body: Some(rotor), on }], vec![base])
     }
 
+    /// The angle of a place at the start, in the plane; it may exceed a turn.
+    pub(super) fn drawn_angle(&self, end: &End) -> f64 {
+        match self.plane {
+            true => end.body.map_or(0.0, |b| self.model.bodies[b].angle) + angle_of(&end.on.axes),
+            false => 0.0,
+        }
+    }
+
     /// The axes of a place, in the world at the start.
     pub(super) fn axes_of(&self, end: &End) -> Mat3 {
         end.body.map_or(Mat3::IDENTITY, |b| self.pose(b).1) * end.on.axes
@@ -133,13 +141,9 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Diagnostics> {
         let space = self.model.space;
         let frame = |end: &End| Frame { p: self.world(end), r: self.axes_of(end), ..Frame::default() };
-        let angle = |end: &End| match self.plane {
-            true => end.body.map_or(0.0, |b| self.model.bodies[b].angle) + angle_of(&end.on.axes),
-            false => 0.0,
-        };
         let placement = joints::Placement {
             frames: ends.iter().map(frame).collect(),
-            angles: ends.iter().map(angle).collect(),
+            angles: ends.iter().map(|end| self.drawn_angle(end)).collect(),
             space,
             axes: self.axes_here(),
             joints: bases,

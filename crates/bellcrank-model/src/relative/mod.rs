@@ -64,6 +64,11 @@ pub struct Relative {
 impl System {
     /// The same model in relative coordinates, which are zero at the assembled point `at`.
     pub fn relative(&self, at: &Point) -> Relative {
+        self.relative_with_loops(at, &self.model.followed_joints())
+    }
+
+    /// The same, with joints that close loops whatever the tree.
+    fn relative_with_loops(&self, at: &Point, closing: &[usize]) -> Relative {
         let model = &self.model;
         let mut w = self.workspace();
         self.realize(at, &mut w);
@@ -74,7 +79,7 @@ impl System {
         let poses: Vec<Pose> = (0..model.bodies.len()).map(pose).collect();
         let coordinates = self.layout().bodies.iter().map(|range| &at.q[range.clone()]);
         let shapes = sway::shapes(model.bodies.iter().map(|b| &b.body).zip(coordinates));
-        let tree = Tree::new(model, &poses, &shapes);
+        let tree = Tree::new(model, &poses, &shapes, closing);
         let cartesian = kinematics::without_tree(model, &tree.has_joint).compile();
         let layout = layout(&cartesian, &tree);
         let angle = |b: usize| match self.plane_angle(b) {

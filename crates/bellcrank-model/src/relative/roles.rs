@@ -70,19 +70,23 @@ impl Switching for Relative {
         self.cartesian.held_rows(slot)
     }
 
-    fn sliding(&self, at: &Point, w: &mut Workspace) -> Vec<(usize, Vec<f64>)> {
+    fn followers(&self, at: &Point, w: &mut Workspace) -> Vec<Follower> {
         let t = space(w);
         self.fill(at, t);
-        let mut loads = self.cartesian.sliding(&t.point, &mut t.cartesian);
-        for (_, load) in &mut loads {
-            let y = std::mem::replace(load, vec![0.0; self.tree.n]);
-            self.pull(1.0, &y, t, load);
+        let mut followers = self.cartesian.followers(&t.point, &mut t.cartesian);
+        for follower in &mut followers {
+            let y = std::mem::replace(&mut follower.load, vec![0.0; self.tree.n]);
+            self.pull(1.0, &y, t, &mut follower.load);
         }
-        loads
+        followers
     }
 
-    fn may_slide(&self) -> Option<Subject> {
-        self.cartesian.may_slide()
+    fn may_follow(&self) -> Option<Subject> {
+        self.cartesian.may_follow()
+    }
+
+    fn followed_blocks(&self) -> Vec<(usize, Subject)> {
+        self.cartesian.followed_blocks()
     }
 
     fn courses(&self) -> Vec<Box<dyn Course>> {

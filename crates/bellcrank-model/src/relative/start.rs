@@ -92,7 +92,7 @@ impl System {
     /// they have there.
     pub(crate) fn rigid_on_joints(&self, at: &Point) -> Relative {
         if !self.model.bodies.iter().any(|b| b.body.bends()) {
-            return self.relative(at);
+            return self.relative_with_loops(at, &[]);
         }
         let twin = self.frozen_model(at).into_system();
         let state = twin.initial_state();
@@ -104,7 +104,7 @@ impl System {
             point.v[range.clone()].copy_from_slice(&at.v[from]);
         }
         point.charts = at.charts.clone();
-        twin.relative(&point)
+        twin.relative_with_loops(&point, &[])
     }
 
     /// The model with bodies that bend made rigid, in the shape they have at a point.

@@ -140,11 +140,12 @@ struct Edge {
 }
 
 impl Tree {
-    /// The tree of a model whose bodies stand at `poses`; those that bend have the given shapes.
-    pub fn new(model: &Model, poses: &[Pose], shapes: &[Deformed]) -> Tree {
+    /// The tree of a model whose bodies stand at `poses`; those that bend have the given shapes, and some joints close loops
+    /// whatever the tree.
+    pub fn new(model: &Model, poses: &[Pose], shapes: &[Deformed], closing: &[usize]) -> Tree {
         let places = Places { model, poses, shapes };
         let bodies = model.bodies.len();
-        let edges = edges(model);
+        let edges = edges(model, closing);
         let mut ways: Vec<Vec<usize>> = vec![Vec::new(); bodies + 1];
         let place = |b: u32| if b == NONE { bodies } else { b as usize };
         for (k, e) in edges.iter().enumerate() {
@@ -388,8 +389,9 @@ fn armatures(model: &Model) -> HashMap<usize, usize> {
 }
 
 /// The joints that may be in a tree.
-fn edges(model: &Model) -> Vec<Edge> {
-    (0..model.joints.len()).filter(|&k| model.joints[k].tree != Some(false)).filter_map(|k| edge(model, k)).collect()
+fn edges(model: &Model, closing: &[usize]) -> Vec<Edge> {
+    let may = |k: &usize| model.joints[*k].tree != Some(false) && !closing.contains(k);
+    (0..model.joints.len()).filter(may).filter_map(|k| edge(model, k)).collect()
 }
 
 /// Whether a joint may be in a tree.

@@ -110,10 +110,11 @@ impl System {
             let entry = &self.model.forces[number];
             let ends: Vec<SystemEnd> = entry.ends.iter().map(place).collect();
             let force = entry.force.clone();
-            let angle = match force.measures() {
-                Some(motion) => self.push_angle(Owner::Force(number as u32), [0, 1], motion, true),
-                None => NO_ANGLE,
-            };
+            let mut angle = NO_ANGLE;
+            for m in force.angles() {
+                let next = self.push_angle(Owner::Force(number as u32), m.ends.map(|e| e as u8), m.motion, true);
+                angle = angle.min(next);
+            }
             let mut states = NO_STATES;
             let n = force.initial().len();
             if n > 0 {
@@ -130,7 +131,15 @@ impl System {
             let blocks = first..self.constraints.len();
             let held = (!blocks.is_empty()).then_some((mode, blocks));
             let arguments = force.laws().iter().map(|(_, arguments)| *arguments as u32).sum();
-            self.forces.push(PlacedForce { force, ends, angle, states, arguments, slot, held });
+            let follows = match force.follows(mode) {
+                Some(Followed::Held) => held.as_ref().map(|(_, blocks)| blocks.start),
+                // a joint whose reaction is followed has one block, and is not in a tree
+                Some(Followed::Joint(joint)) => {
+                    self.joint_blocks.get(joint).cloned().and_then(|mut blocks| blocks.next())
+                }
+                None => None,
+            };
+            self.forces.push(PlacedForce { force, ends, angle, states, arguments, slot, held, follows });
         }
         self.add_signals(slots.start);
     }

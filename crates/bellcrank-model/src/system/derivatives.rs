@@ -90,7 +90,9 @@ impl System {
                 let damped = self.forces.iter().filter(|f| f.force.damped());
                 diagonal(self.with_inner()).chain(damped.flat_map(|f| pairs_of(&f.ends))).collect()
             }
-            (Force, Unknown::Lambda) => self.sliding_pairs().map(|(body, block, _, _)| (body, block as u32)).collect(),
+            (Force, Unknown::Lambda) => {
+                self.following_pairs().map(|(body, block, _, _)| (body, block as u32)).collect()
+            }
             (ZDot | Flow, Unknown::Z) => diagonal(0..self.layout.states.len()).collect(),
             (Flow, Unknown::Q | Unknown::V) => self.state_pairs().collect(),
             (Force, Unknown::Z) => self.state_pairs().map(swapped).collect(),
@@ -115,11 +117,9 @@ impl System {
         self.stateful().flat_map(|(f, _)| f.ends.iter().filter(|e| e.body != GROUND).map(|e| (f.states, e.body)))
     }
 
-    /// The ends of held gaps that slide: body, constraint block, force and number of the end.
-    fn sliding_pairs(&self) -> impl Iterator<Item = (u32, usize, &PlacedForce, usize)> {
-        let slides = |f: &&PlacedForce| f.held.as_ref().is_some_and(|(mode, _)| f.force.slides(*mode));
-        self.forces.iter().filter(slides).flat_map(|f| {
-            let block = f.held.as_ref().map_or(0, |(_, blocks)| blocks.start);
+    /// The ends of loads that follow multipliers: body, constraint block, force and number of the end.
+    fn following_pairs(&self) -> impl Iterator<Item = (u32, usize, &PlacedForce, usize)> {
+        self.following().flat_map(|(f, block)| {
             let ends = f.ends.iter().enumerate().filter(|(_, end)| end.body != GROUND);
             ends.map(move |(i, end)| (end.body, block, f, i))
         })
@@ -176,12 +176,13 @@ impl System {
             (MinvGtMu, Unknown::Mu) => self.projection_by_mu(c, at, out),
             (Force, Unknown::Q) => self.add_force_derivatives(Some(c), None, at, out),
             (Force, Unknown::V) => self.add_force_derivatives(None, Some(c), at, out),
-            (Force, Unknown::Lambda) => self.sliding_pairs().for_each(|(body, _, f, i)| {
+            (Force, Unknown::Lambda) => self.following_pairs().for_each(|(body, block, f, i)| {
                 let frames = self.frames(&f.ends, at.w, Some(&at.point.v));
-                let load = f.force.load_by_multiplier(&self.seen(f, at.point, &frames, at.w))[i];
-                let n = self.width(body);
-                // a block of one column
-                self.pull(&f.ends[i], at.w, load, c, out.block(n, 1));
+                let of = f.force.following(&self.seen(f, at.point, &frames, at.w));
+                let (n, m) = (self.width(body), self.constraints[block].rows);
+                add_by_columns(out.block(n, m), n, m, |k, column| {
+                    self.pull(&f.ends[i], at.w, of.load[i], c * of.slopes[k], column)
+                });
             }),
             (Force, Unknown::Z) | (Flow, Unknown::Q | Unknown::V | Unknown::Z) => {
                 self.add_state_derivative(c, piece, wrt, at, out)

@@ -145,8 +145,11 @@ impl System {
         let mut multipliers = blocks.flat_map(|k| self.layout.constraints[k].clone()).map(|row| at.lambda[row]);
         let mut next = || multipliers.next().unwrap_or(0.0);
         let (lambda, across) = (next(), [next(), next()]);
+        let rows = f.follows.map(|block| self.layout.constraints[block].clone());
+        let reaction = rows.and_then(|rows| at.lambda.get(rows)).unwrap_or_default();
         let inputs = if w.signals.is_empty() { &at.charts.inputs } else { w.signals };
-        Seen { t: at.t, inputs, ends: &frames[..f.ends.len()], near: Self::near(f.angle, w), z, mode, lambda, across }
+        let (ends, near) = (&frames[..f.ends.len()], Self::near(f.angle, w));
+        Seen { t: at.t, inputs, ends, near, z, mode, lambda, across, reaction }
     }
 
     /// x ← M⁻¹Gᵀμ.

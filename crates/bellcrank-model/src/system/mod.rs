@@ -31,7 +31,7 @@ mod turns;
 
 use crate::bodies::{Body, BodyFrame, Coordinates, each};
 use crate::dynamics::*;
-use crate::forces::Force;
+use crate::forces::{Followed, Force};
 use crate::frames::*;
 use crate::joints::{Equation, Motion, Plain};
 use crate::model::Model;
@@ -100,6 +100,8 @@ struct PlacedForce {
     slot: Option<usize>,
     /// The mode in which these equations hold motions, and the constraint blocks that do.
     held: Option<(Mode, std::ops::Range<usize>)>,
+    /// The constraint block whose multipliers its load follows: of a gap that it holds, or of a joint.
+    follows: Option<usize>,
 }
 
 /// A joint coordinate whose turns may have to be counted.

@@ -36,6 +36,11 @@ impl System {
 }
 
 impl System {
+    /// The forces with loads that follow multipliers, each with the constraint block of those.
+    pub(super) fn following(&self) -> impl Iterator<Item = (&PlacedForce, usize)> {
+        self.forces.iter().filter_map(|f| Some((f, f.follows?)))
+    }
+
     /// The force that a switch function belongs to, with the number of its first.
     fn switch(&self, k: usize) -> Option<(usize, &PlacedForce)> {
         self.switching().take_while(|(first, _)| *first <= k).last()
@@ -87,7 +92,7 @@ impl Switching for System {
     }
 
     fn reactive(&self) -> bool {
-        self.forces.iter().any(|f| f.held.is_some())
+        self.forces.iter().any(|f| f.held.is_some() || f.follows.is_some())
     }
 
     fn modes(&self, at: &Point, w: &mut Workspace) -> Vec<Mode> {
@@ -146,22 +151,32 @@ impl Switching for System {
         })
     }
 
-    fn sliding(&self, at: &Point, w: &mut Workspace) -> Vec<(usize, Vec<f64>)> {
+    fn followers(&self, at: &Point, w: &mut Workspace) -> Vec<Follower> {
         let w = &realized(w);
-        let slides = |f: &&PlacedForce| f.held.as_ref().is_some_and(|(mode, _)| f.force.slides(*mode));
-        let load = |f: &PlacedForce| {
+        let follower = |(f, block): (&PlacedForce, usize)| {
             let frames = self.frames(&f.ends, w, Some(&at.v));
-            let forms = f.force.load_by_multiplier(&self.seen(f, at, &frames, w));
-            let block = f.held.as_ref()?.1.start;
-            Some((self.layout.constraints[block].start, self.row_of(f, &forms, w)))
+            let of = f.force.following(&self.seen(f, at, &frames, w));
+            let slopes = self.layout.constraints[block].clone().zip(of.slopes).collect();
+            Follower { load: self.row_of(f, &of.load, w), size: of.size, slopes }
         };
-        self.forces.iter().filter(slides).filter_map(load).collect()
+        self.following().map(follower).collect()
     }
 
-    fn may_slide(&self) -> Option<Subject> {
-        let slides = |f: &PlacedForce| f.slot.is_some() && (BY_VALUE..=Mode::MAX).any(|mode| f.force.slides(mode));
-        let force = self.forces.iter().position(slides)?;
+    fn may_follow(&self) -> Option<Subject> {
+        let follows = |f: &PlacedForce| {
+            f.follows.is_some()
+                || f.slot.is_some() && (BY_VALUE..=Mode::MAX).any(|mode| f.force.follows(mode).is_some())
+        };
+        let force = self.forces.iter().position(follows)?;
         Some(self.model.subject(Place::Force(force)))
+    }
+
+    fn followed_blocks(&self) -> Vec<(usize, Subject)> {
+        let of_joint = |(k, f): (usize, &PlacedForce)| {
+            let block = f.follows.filter(|block| self.constraints[*block].joint.is_some())?;
+            Some((block, self.model.subject(Place::Force(k))))
+        };
+        self.forces.iter().enumerate().filter_map(of_joint).collect()
     }
 
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {

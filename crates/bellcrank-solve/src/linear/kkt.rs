@@ -206,7 +206,7 @@ impl Kkt {
     }
 
     /// The right-hand side becomes the solution, with the factors at hand.
-    fn solve(&mut self, of: Of) -> Result<(), LinearError> {
+    pub(super) fn solve(&mut self, of: Of) -> Result<(), LinearError> {
         match self.quick.made().filter(|quick| quick.holds()) {
             Some(quick) => {
                 quick.solve(&mut self.rhs, of);
@@ -380,61 +380,19 @@ impl Kkt {
             });
         }
         self.prepare(at, w)?;
-        let sliding = self.dynamics.sliding(at, w);
-        sliding.iter().for_each(|(row, _)| at.lambda[*row] = 0.0);
+        // loads that follow λ are those of λ = 0 at first
+        let followers = self.dynamics.followers(at, w);
+        followers.iter().flat_map(|f| &f.slopes).for_each(|(row, _)| at.lambda[*row] = 0.0);
         self.rhs.fill(0.0);
         let (top, bottom) = self.rhs.split_at_mut(self.n);
         self.dynamics.add(1.0, Piece::Force, at, w, top);
         self.dynamics.add_bias(-1.0, at, w, bottom);
         add(at, w, bottom);
+        let given = if followers.is_empty() { followers } else { self.dynamics.followers(at, w) };
         self.solve(Of::All)?;
         at.vdot.copy_from_slice(&self.rhs[..self.n]);
         at.lambda.copy_from_slice(&self.rhs[self.n..]);
-        self.slide(&sliding, at)
-    }
-
-    /// Adds what loads do that follow multipliers: with the answers x_j of v̇ and λ to their units, λ = λ₀ + Σ λ_j x_j.
-    fn slide(&mut self, sliding: &[(usize, Vec<f64>)], at: &mut Point) -> Result<(), LinearError> {
-        if sliding.is_empty() {
-            return Ok(());
-        }
-        let k = sliding.len();
-        let mut answers = Vec::with_capacity(k);
-        for (_, load) in sliding {
-            self.rhs.fill(0.0);
-            self.rhs[..self.n].copy_from_slice(load);
-            self.solve(Of::All)?;
-            answers.push(self.rhs.clone());
-        }
-        // (I − X) λ = λ₀
-        let mut a: Vec<Vec<f64>> = sliding
-            .iter()
-            .enumerate()
-            .map(|(i, (row, _))| {
-                let unit = (0..k).map(|j| (i == j) as u8 as f64 - answers[j][self.n + row]);
-                unit.chain([at.lambda[*row]]).collect()
-            })
-            .collect();
-        for i in 0..k {
-            let best = (i..k).max_by(|x, y| a[*x][i].abs().total_cmp(&a[*y][i].abs())).unwrap_or(i);
-            a.swap(i, best);
-            let pivot = a[i][i];
-            if pivot.abs() < 1e-12 {
-                return Err(LinearError::Singular { row: self.n + sliding[i].0 });
-            }
-            for other in (0..k).filter(|other| *other != i) {
-                let c = a[other][i] / pivot;
-                for column in i..=k {
-                    a[other][column] -= c * a[i][column];
-                }
-            }
-        }
-        for (i, answer) in answers.iter().enumerate() {
-            let lambda = a[i][k] / a[i][i];
-            at.vdot.iter_mut().zip(&answer[..self.n]).for_each(|(x, r)| *x += lambda * r);
-            at.lambda.iter_mut().zip(&answer[self.n..]).for_each(|(x, r)| *x += lambda * r);
-        }
-        Ok(())
+        if given.is_empty() { Ok(()) } else { self.follow(&given, at, w) }
     }
 
     /// The acceleration M̂⁻¹f that a load f causes where the constraints hold, G v̇ = 0, and so the jump of the

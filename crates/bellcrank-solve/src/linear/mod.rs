@@ -1,6 +1,7 @@
 //! Linear systems: the KKT system of accelerations and projections, and solvers for the matrices of implicit steps.
 
 pub mod derivatives;
+mod following;
 pub mod forms;
 pub mod kkt;
 pub mod loop_cg;

@@ -49,7 +49,7 @@ pub(super) fn decide(
     let loops = match solver {
         _ if formulation.is_alternative() => None,
         Solver::LoopCg => Some(LoopCg::new(dynamics.clone(), start).ok_or_else(|| no_tree(start.t))?),
-        Solver::Auto if dynamics.may_slide().is_none() => LoopCg::if_cheaper(dynamics.clone(), start),
+        Solver::Auto if dynamics.may_follow().is_none() => LoopCg::if_cheaper(dynamics.clone(), start),
         _ => None,
     };
     let tested = options.testing.test.unwrap_or(Tested::QV);

@@ -41,6 +41,10 @@ pub fn refuse_additive(dynamics: &dyn Dynamics, start: &Point, options: &Options
         );
         return Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"));
     }
+    if let Some((_, force)) = dynamics.followed_blocks().into_iter().next() {
+        let reason = format!("the additive formulation turns reactions into accelerations, and {force} follows one");
+        return Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"));
+    }
     let Some(by) = rate_alone(dynamics) else { return Ok(()) };
     let reason = format!("the additive formulation keeps the position of every constraint, and {by}");
     Err(ChoiceError::new("formulation", reason).try_with("method", "hht-si2"))
@@ -73,11 +77,9 @@ pub fn refuse_alternatives(dynamics: &dyn Dynamics, start: &Point, options: &Opt
         };
     }
     if f != Baumgarte
-        && let Some(force) = dynamics.may_slide()
+        && let Some(force) = dynamics.may_follow()
     {
-        return refused(format!(
-            "{force} is hard and has friction, which follows its reaction: {f} finds reactions too late"
-        ));
+        return refused(format!("{force} has friction that follows a reaction: {f} finds reactions too late"));
     }
     let n = dynamics.layout().n();
     if matches!(f, MaggiLu | MaggiQr | MaggiSvd) && n > MOST_INDEPENDENT {
@@ -107,15 +109,14 @@ pub fn refuse_elsewhere(options: &Options) -> Result<(), ChoiceError> {
     }
 }
 
-/// Refuses solvers that cannot follow the machine: friction of hard contacts follows their multipliers, and those of a loop solver are
-/// found after the loads.
+/// Refuses solvers that cannot follow the machine: friction of hard contacts and of some joints follows multipliers, and those of a loop
+/// solver are found after the loads.
 pub fn refuse_sliding(dynamics: &dyn Dynamics, options: &Options) -> Result<(), ChoiceError> {
     if options.solver != Solver::LoopCg && !options.solver.regularizes() {
         return Ok(());
     }
-    let Some(force) = dynamics.may_slide() else { return Ok(()) };
-    let reason =
-        format!("{force} is hard and has friction, which follows its reaction: this solver finds reactions too late");
+    let Some(force) = dynamics.may_follow() else { return Ok(()) };
+    let reason = format!("{force} has friction that follows a reaction: this solver finds reactions too late");
     Err(ChoiceError::new("solver", reason).try_without("solver"))
 }
 

@@ -89,6 +89,23 @@ impl Problem {
         self.dependence(&rows).is_some()
     }
 
+    /// Gives the law of this number, friction, another level; how much it changed.
+    pub fn set_level(&mut self, number: usize, to: f64) -> f64 {
+        match self.laws.get_mut(number) {
+            Some((_, LoadLaw::Dry { level })) => (std::mem::replace(level, to) - to).abs(),
+            _ => 0.0,
+        }
+    }
+
+    /// The level of friction in a row.
+    pub fn level(&self, row: usize) -> f64 {
+        let of_row = |(first, law): &(usize, LoadLaw)| match law {
+            LoadLaw::Dry { level } if *first == row => Some(*level),
+            _ => None,
+        };
+        self.laws.iter().find_map(of_row).unwrap_or(0.0)
+    }
+
     /// a in one row.
     fn rate(&self, i: usize, p: &[f64]) -> f64 {
         self.free[i] + self.w[i * self.n..(i + 1) * self.n].iter().zip(p).map(|(w, p)| w * p).sum::<f64>()

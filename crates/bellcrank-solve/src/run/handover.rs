@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::choices::MethodName;
 use crate::engines::{Engine, StepError, Stiff};
-use crate::linearization::{DAMPED, linearize};
+use crate::linearization::{DAMPED, linearize_with_loads_as_they_are};
 use crate::plan::{Revision, formulation};
 use bellcrank_model::Point;
 
@@ -32,7 +32,8 @@ impl Simulation {
         }
         let state = self.engine.state().clone();
         let at = self.observer.complete(&state)?;
-        let fastest = linearize(&*self.observer.dynamics, &at).ok().and_then(|l| l.fastest());
+        let about = linearize_with_loads_as_they_are(&*self.observer.dynamics, &at);
+        let fastest = about.ok().and_then(|l| l.fastest());
         let h = self.engine.step_size();
         Ok(fastest.is_some_and(|f| f.rate * h > AT_THE_EDGE && f.damping < DAMPED))
     }

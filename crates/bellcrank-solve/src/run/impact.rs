@@ -14,7 +14,7 @@ use crate::engines::StepError;
 use crate::linear::projection::Projection;
 use crate::machine::StartError;
 use crate::start::{self, Assembly, AssemblyError};
-use bellcrank_model::dynamics::{BY_VALUE, Candidate, HoldingLaw, Mode};
+use bellcrank_model::dynamics::{BY_VALUE, Candidate, Follower, HoldingLaw, Mode};
 use bellcrank_model::{Dynamics, Point, Subject};
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ pub(super) fn add(c: f64, x: &[f64], out: &mut [f64]) {
 pub(super) struct Rows {
     pub rows: Vec<Vec<f64>>,
     pub responses: Vec<Vec<f64>>,
+    /// The multipliers that they change.
+    pub reactions: Vec<Vec<f64>>,
 }
 
 impl Rows {
@@ -319,8 +321,13 @@ impl Observer {
         self.dynamics.energy(&self.point, &mut self.w).kinetic
     }
 
-    /// How the machine answers to unit impulses along rows, with nothing held.
+    /// How the machine answers to unit impulses along rows, with nothing held. Impulses do not rub.
     pub(super) fn respond(&mut self, rows: Vec<Vec<f64>>) -> Result<Rows, StepError> {
+        self.respond_following(rows, &[])
+    }
+
+    /// How the machine answers to unit loads along rows, with nothing held, where other loads follow multipliers.
+    pub(super) fn respond_following(&mut self, rows: Vec<Vec<f64>>, followers: &[Follower]) -> Result<Rows, StepError> {
         let t = self.state.t;
         let (kkt, mut w) = self.free.take().unwrap_or_else(|| (self.kkt.of(self.base.clone()), self.base.workspace()));
         let at = Point::at(&self.state, self.base.layout());
@@ -330,9 +337,8 @@ impl Observer {
         {
             let mut kkt = kkt.lock();
             kkt.factor(&at, &mut w).map_err(|_| Observer::singular(t))?;
-            for row in &rows {
-                out.responses.push(kkt.respond(row).map_err(|_| Observer::singular(t))?.to_vec());
-            }
+            let answers = kkt.respond_following(&rows, followers).map_err(|_| Observer::singular(t))?;
+            (out.responses, out.reactions) = answers.into_iter().unzip();
         }
         out.rows = rows;
         self.free = Some((kkt, w));

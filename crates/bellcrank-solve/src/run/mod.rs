@@ -156,6 +156,7 @@ impl Simulation {
         let kkt = plan::accelerations(&posed.dynamics, &options)?;
         let sweeps = options.solver == Solver::LoopCg;
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant, sweeps);
+        observer.refuse_ambiguous()?;
         // a machine that drives move alone goes by present values: it has no modes to keep
         let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
         let laws = if assembly.degrees_of_freedom > 0 { posed.dynamics.laws() } else { Vec::new() };

@@ -6,6 +6,7 @@ use crate::linear::projection::Projection;
 use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
+use crate::start::AssemblyError;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::channel::Selection;
 use bellcrank_model::dynamics::LeftOut;
@@ -139,6 +140,17 @@ impl Observer {
         self.not_unique.dedup();
     }
 
+    /// Refuses loads that follow reactions which are not unique.
+    pub fn refuse_ambiguous(&self) -> Result<(), AssemblyError> {
+        for (block, culprit) in self.dynamics.followed_blocks() {
+            let joint = self.dynamics.subject(Unknown::Lambda, block);
+            if self.not_unique.contains(&joint.words) {
+                return Err(AssemblyError::NotUnique { culprit, joint });
+            }
+        }
+        Ok(())
+    }
+
     pub fn singular(t: f64) -> StepError {
         StepError::Singular { t, culprit: "the model".into() }
     }
@@ -214,6 +226,11 @@ impl Observer {
         self.accelerate()?;
         if self.leave_out() {
             self.accelerate()?;
+            if !self.dynamics.followed_blocks().is_empty() {
+                self.find_not_unique();
+                let open = |why| StepError::Open { t: state.t, why: Box::new(why) };
+                self.refuse_ambiguous().map_err(open)?;
+            }
         }
         self.point.charts.left_out.clone_from(&self.state.charts.left_out);
         self.dynamics.rates(&self.point.q, &self.point.v, &mut self.point.qdot);

@@ -4,13 +4,17 @@ use super::complementarity::{LoadLaw, Problem, Rub};
 use super::impact::{AT_REST, OF_REST, OF_SUM, add, dot};
 use super::observer::Observer;
 use crate::engines::StepError;
-use bellcrank_model::dynamics::{Candidate, HoldingLaw};
-use bellcrank_model::{Dynamics, Piece, Point};
+use bellcrank_model::dynamics::{Candidate, Follower, HoldingLaw};
+use bellcrank_model::{Dynamics, Piece, Point, Workspace};
 use std::sync::Arc;
 
 /// The part of the largest acceleration below which one is none, and how close to its limit friction slips.
 const NO_ACCELERATION: f64 = 1e-9;
 const AT_LIMIT: f64 = 1e-9;
+
+/// Most looks at the levels of friction that follows reactions, and the part of a level that its change may be.
+const LEVELS: usize = 100;
+const SAME_LEVEL: f64 = 1e-12;
 
 /// An instant at which all that is at rest decides.
 pub(super) struct Instant {
@@ -145,7 +149,7 @@ impl Observer {
         held.realize(&at, &mut w);
         let mut accelerations = vec![0.0; held.layout().m()];
         held.add(1.0, Piece::Acceleration, &at, &mut w, &mut accelerations);
-        let slides_along = held.sliding(&at, &mut w);
+        let slides_along = held.followers(&at, &mut w);
         let (mut rows, mut loads, mut rates, mut laws, mut all) = (vec![], vec![], vec![], vec![], vec![]);
         for k in resting {
             let c = &instant.now[*k];
@@ -168,8 +172,9 @@ impl Observer {
                 held.add(1.0, Piece::GtLambda, &at, &mut w, &mut row);
                 let mut load = row.clone();
                 // friction of what slides pushes with it; the multiplier is minus the push
-                for (_, along) in slides_along.iter().filter(|(slider, _)| *slider == number) {
-                    add(-1.0, along, &mut load);
+                for follower in &slides_along {
+                    let slope: f64 = follower.slopes.iter().filter(|(row, _)| *row == number).map(|(_, s)| s).sum();
+                    add(-slope, &follower.load, &mut load);
                 }
                 rates.push(sign * accelerations[number]);
                 rows.push(row);
@@ -177,18 +182,30 @@ impl Observer {
             }
         }
         let n = rows.len();
-        let plain = self.respond(rows)?;
-        let loaded = self.respond(loads)?;
+        let followers = self.followers_when_free(&free);
+        let plain = self.respond_following(rows, &followers)?;
+        let loaded = self.respond_following(loads, &followers)?;
         let by = |a: &[Vec<f64>], b: &[Vec<f64>]| -> Vec<f64> {
             (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| dot(&a[i], &b[j])).collect()
         };
         let symmetric = Problem::new(&laws, by(&plain.rows, &plain.responses), rates.clone());
-        let problem = Problem::new(&laws, by(&plain.rows, &loaded.responses), rates);
+        let mut problem = Problem::new(&laws, by(&plain.rows, &loaded.responses), rates);
+        if !self.base.followed_blocks().is_empty() {
+            let places: Vec<usize> = all.iter().map(|r| instant.now[r.k].slot).collect();
+            settle_levels(&*held, &mut problem, &places, (&free.lambda, &loaded.reactions), (&mut at, &mut w));
+        }
         // an acceleration is none against what it is the difference of
         let sizes: Vec<f64> = (0..n)
             .map(|i| plain.rows[i].iter().zip(&free.vdot).fold(problem.free[i].abs(), |m, (r, a)| m.max((r * a).abs())))
             .collect();
         Ok(self.choose(instant, &all, &problem, &symmetric, &sizes))
+    }
+
+    /// The loads that follow multipliers with nothing held: friction of joints that slip changes with their reactions.
+    fn followers_when_free(&self, at: &Point) -> Vec<Follower> {
+        let mut w = self.base.workspace();
+        self.base.realize(at, &mut w);
+        self.base.followers(at, &mut w)
     }
 
     /// Sets the modes by the loads that hold, and gives what slips, with its direction.
@@ -211,7 +228,7 @@ impl Observer {
         let mut slipping = Vec::new();
         for r in all {
             match instant.now[r.k].law {
-                HoldingLaw::Dry { sticks, .. } if p[r.row].abs() >= sticks * (1.0 - AT_LIMIT) => {
+                HoldingLaw::Dry { .. } if p[r.row].abs() >= problem.level(r.row) * (1.0 - AT_LIMIT) => {
                     slipping.push((r.k, [-p[r.row], 0.0]));
                 }
                 HoldingLaw::Gap { friction, .. } if r.sticks && pushes(r.row, &p) => {
@@ -246,5 +263,34 @@ impl Observer {
             };
         }
         slipping
+    }
+}
+
+/// Levels of friction that follow reactions, and those the loads that hold: of all that is at rest, with its places among the modes,
+/// given the multipliers without those loads and by their units.
+fn settle_levels(
+    held: &dyn Dynamics,
+    problem: &mut Problem,
+    places: &[usize],
+    (free, by_load): (&[f64], &[Vec<f64>]),
+    (at, w): (&mut Point, &mut Workspace),
+) {
+    for _ in 0..LEVELS {
+        at.lambda.fill(0.0);
+        at.lambda[..free.len()].copy_from_slice(free);
+        for (p, reaction) in problem.solve().iter().zip(by_load) {
+            add(*p, reaction, &mut at.lambda);
+        }
+        let levels = held.candidates(at, w);
+        let mut changed = 0.0f64;
+        for (number, slot) in places.iter().enumerate() {
+            let now = levels.iter().find(|c| c.slot == *slot).map(|c| c.law);
+            if let Some(HoldingLaw::Dry { sticks, .. }) = now {
+                changed = changed.max(problem.set_level(number, sticks) / sticks.max(f64::MIN_POSITIVE));
+            }
+        }
+        if changed <= SAME_LEVEL {
+            break;
+        }
     }
 }

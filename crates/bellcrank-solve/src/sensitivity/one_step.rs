@@ -40,7 +40,7 @@ impl OneStep {
         let (n, m, nz) = (layout.n(), layout.m(), layout.nz());
         let (point, mut w) = (Point::at(at, layout), dynamics.workspace());
         dynamics.realize(&point, &mut w);
-        let whole = dynamics.recursive() || dynamics.may_slide().is_some();
+        let whole = dynamics.recursive() || dynamics.may_follow().is_some();
         let zeros = |n: usize| vec![0.0; n];
         OneStep {
             kkt: Kkt::new(dynamics.clone()),

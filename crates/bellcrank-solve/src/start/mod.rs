@@ -115,6 +115,13 @@ pub enum AssemblyError {
         /// By how much, in m (or rad).
         by: f64,
     },
+    /// A load follows a reaction that is not unique.
+    NotUnique {
+        /// Whose load it is.
+        culprit: Subject,
+        /// The joint.
+        joint: Subject,
+    },
     /// A body without inertia in a direction that nothing holds.
     Singular {
         /// The body.
@@ -128,7 +135,9 @@ impl AssemblyError {
         match self {
             AssemblyError::Rates { worst, sides, .. } => sides.first().unwrap_or(worst),
             AssemblyError::Open { worst, .. } => worst,
-            AssemblyError::Beyond { culprit, .. } | AssemblyError::Singular { culprit } => culprit,
+            AssemblyError::Beyond { culprit, .. }
+            | AssemblyError::NotUnique { culprit, .. }
+            | AssemblyError::Singular { culprit } => culprit,
         }
     }
 
@@ -137,6 +146,7 @@ impl AssemblyError {
         match self {
             AssemblyError::Rates { sides, .. } => sides.get(1..).unwrap_or_default(),
             AssemblyError::Open { others, .. } => others,
+            AssemblyError::NotUnique { joint, .. } => std::slice::from_ref(joint),
             AssemblyError::Beyond { .. } | AssemblyError::Singular { .. } => &[],
         }
     }
@@ -163,6 +173,9 @@ impl AssemblyError {
                 };
                 format!("{who}: {worst} is off by {by:.3e} m/s (or rad/s)")
             }
+            AssemblyError::NotUnique { culprit, joint } => {
+                format!("{culprit} follows the reaction of {joint}, which redundant constraints leave undetermined")
+            }
             AssemblyError::Beyond { culprit, by } => {
                 format!("{culprit} is hard, and the start is beyond it by {by:.3e} m (or rad)")
             }
@@ -182,6 +195,10 @@ impl AssemblyError {
                 "they prescribe rates that cannot all be; leave one of them out, or change it"
             }
             AssemblyError::Rates { .. } => "values given at the start hold exactly; remove one of these, or change it",
+            AssemblyError::NotUnique { .. } => {
+                "take out the redundancy (`bellcrank check` names it): a spherical or cylindrical joint in the place of a revolute one, or \
+                 model = { plane = \"xy\" }; or give the level of the friction with `coulomb`"
+            }
             AssemblyError::Beyond { .. } => {
                 "start its bodies where they do not touch, or add `push_out = true` to have them moved there"
             }

@@ -97,15 +97,19 @@ impl Step {
         // a nonholonomic row has no μ, and the system has none without it
         let both = stabilized && layout.m() == layout.m_rates();
         let balanced = 1 + both as usize;
+        let follows = dynamics.may_follow().is_some();
         for (of, load) in [Unknown::Lambda, Unknown::Mu].into_iter().zip(&mut e.loads).take(balanced) {
             let (given, taken, reaction) = match of {
                 Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),
                 _ => (Piece::Speed, Piece::Rate, Piece::GtMu),
             };
-            load.fill(0.0);
-            dynamics.add(1.0, given, point, w, load);
-            dynamics.add(-1.0, taken, point, w, load);
-            for _ in 0..if e.on_manifold && !fresh { REPETITIONS } else { 1 } {
+            let repetitions = if follows || e.on_manifold && !fresh { REPETITIONS } else { 1 };
+            for repetition in 0..repetitions {
+                if repetition == 0 || follows && of == Unknown::Lambda {
+                    load.fill(0.0);
+                    dynamics.add(1.0, given, point, w, load);
+                    dynamics.add(-1.0, taken, point, w, load);
+                }
                 e.rest.copy_from_slice(load);
                 dynamics.add(-1.0, reaction, point, w, &mut e.rest);
                 e.kkt.multipliers(&e.rest, &mut e.change)?;
@@ -117,7 +121,8 @@ impl Step {
                 }
             }
         }
-        Ok(balanced)
+        // loads that follow reactions have changed with the last of them
+        Ok(if follows { 0 } else { balanced })
     }
 
     /// Eliminates λ and μ before a residual is formed; leaves them as they are where that fails. A partition

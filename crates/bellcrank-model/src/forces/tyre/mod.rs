@@ -37,6 +37,8 @@ struct Tyre {
     law: Closing,
     road: Road,
     grip: Grip,
+    /// Whether left is right for the law of grip.
+    mirrored: bool,
     /// R_e; the present distance r of the road if it is not given.
     rolling_radius: Option<f64>,
     resistance: f64,
@@ -109,6 +111,13 @@ pub const KIND: Kind = Kind {
             "",
             "the brush model",
             "coefficients of the magic formula: a .tir file in the model's folder",
+        ),
+        Field::optional(
+            "mirrored",
+            FieldKind::Flag,
+            "",
+            "false",
+            "the tyre and its `road` in a mirror, left for right: files are of tyres on one side, and `road` gets −y for y",
         ),
         Field::optional(
             "relaxation",
@@ -206,8 +215,12 @@ fn make(values: &Values, place: &Placement) -> Made {
     Ok(Box::new(Tyre {
         radius,
         law: Closing::Soft { stiffness, exponent: 1.0, damping },
-        road: Road(values.optional_function("road").filter(|f| f.as_constant() != Some(0.0)).cloned()),
+        road: Road {
+            height: values.optional_function("road").filter(|f| f.as_constant() != Some(0.0)).cloned(),
+            mirrored: values.flag("mirrored"),
+        },
         grip,
+        mirrored: values.flag("mirrored"),
         rolling_radius: values.optional_number("rolling_radius"),
         resistance: values.number("rolling_resistance"),
         relaxation,
@@ -340,11 +353,14 @@ impl Tyre {
         let [kappa, tan_alpha] = self.slips(at, c);
         let Motion { speed, rolls, transport, .. } = c.motion;
         let forward = speed / transport;
-        let slip = Slip { load, kappa, tan_alpha, sin_camber: c.camber[0], forward, rolling: forward * forward };
+        let side = if self.mirrored { -1.0 } else { 1.0 };
+        let (tan_alpha, sin_camber) = (tan_alpha * side, c.camber[0] * side);
+        let slip = Slip { load, kappa, tan_alpha, sin_camber, forward, rolling: forward * forward };
         let mut grip = match &self.grip {
             Grip::Brush(law) => law.forces(&slip),
             Grip::Magic(law) => law.forces(&slip),
         };
+        (grip[1], grip[2]) = (grip[1] * side, grip[2] * side);
         if self.space == Space::Plane {
             (grip[1], grip[2]) = (Dual::constant(0.0), Dual::constant(0.0));
         }

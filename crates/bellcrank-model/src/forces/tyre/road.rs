@@ -5,7 +5,12 @@ use crate::file::{Expression, Jet};
 use bellcrank_math::Vec3;
 
 /// The height z = f(x, y) of a road in its own frame; flat where there is none.
-pub struct Road(pub Option<Expression>);
+pub struct Road {
+    /// f.
+    pub height: Option<Expression>,
+    /// Whether it is f(x, −y).
+    pub mirrored: bool,
+}
 
 /// f with its first and second derivatives.
 #[derive(Clone, Copy, Default)]
@@ -32,14 +37,16 @@ pub struct Foot<const N: usize> {
 
 impl Road {
     fn height(&self, x: f64, y: f64) -> Height {
-        let Some(f) = &self.0 else { return Height::default() };
+        let Some(f) = &self.height else { return Height::default() };
+        let side = if self.mirrored { -1.0 } else { 1.0 };
+        let y = side * y;
         // derivatives along x, along y and along both
         let along = |a: f64, b: f64| {
             f.jet_of(&[Jet { value: x, rate: a, second: 0.0 }, Jet { value: y, rate: b, second: 0.0 }])
         };
         let (by_x, by_y, both) = (along(1.0, 0.0), along(0.0, 1.0), along(1.0, 1.0));
         let mixed = 0.5 * (both.second - by_x.second - by_y.second);
-        Height { f: by_x.value, slope: [by_x.rate, by_y.rate], second: [by_x.second, mixed, by_y.second] }
+        Height { f: by_x.value, slope: [by_x.rate, side * by_y.rate], second: [by_x.second, side * mixed, by_y.second] }
     }
 
     /// The point X of the road that lies in the plane of a disk about p with the axis a, nearest to p:
@@ -55,7 +62,7 @@ impl Road {
             let [dx, dy] = correction(&at, [x, y], p0, a0).map(|d| d.x);
             (x, y) = (x + dx, y + dy);
             let step = dx.abs() + dy.abs();
-            if self.0.is_none() || step.is_nan() || step <= CLOSE * (1.0 + x.abs() + y.abs()) {
+            if self.height.is_none() || step.is_nan() || step <= CLOSE * (1.0 + x.abs() + y.abs()) {
                 break; // a flat road needs one correction
             }
         }

@@ -210,22 +210,30 @@ impl Mirror<'_> {
                 Ok(())
             }
             "rack" if flips(0, "angle") != flips(1, "position") => value(node, "radius").map_or(Ok(()), negate),
-            "tie" => {
-                let chosen = names("coordinates");
-                let flips = |k: usize| flips(k, chosen.get(k).map_or("angle", String::as_str));
-                let both = [flips(0), flips(1)];
-                if both[0] != both[1] {
-                    if node.get("ratio").is_none() {
-                        put(node, "ratio", Value::Integer(1));
-                    }
-                    value(node, "ratio").map_or(Ok(()), negate)?;
-                }
-                if both[1] { value(node, "offset").map_or(Ok(()), negate) } else { Ok(()) }
-            }
+            "tie" => self.tied(node),
             "gear" | "belt" | "rack" => Ok(()),
-            "point-on-curve" | "cam" => Err(CURVED),
+            "point-on-curve" | "cam" | "curve-on-curve" => Err(CURVED),
             _ => Err(("its kind has no mirror image", "include it without `mirror`")),
         }
+    }
+
+    /// Two joint coordinates that are tied by `ratio` and `offset`.
+    fn tied(&self, node: &mut Node) -> Done {
+        let name = |key: &str, k: usize| {
+            let list = node.get(key).and_then(Node::as_array);
+            list.and_then(|list| list.get(k)).and_then(Node::as_str)
+        };
+        let flips = |k: usize| {
+            name("joints", k).is_some_and(|joint| self.flips(joint, name("coordinates", k).unwrap_or("angle")))
+        };
+        let both = [flips(0), flips(1)];
+        if both[0] != both[1] {
+            if node.get("ratio").is_none() {
+                put(node, "ratio", Value::Integer(1));
+            }
+            value(node, "ratio").map_or(Ok(()), negate)?;
+        }
+        if both[1] { value(node, "offset").map_or(Ok(()), negate) } else { Ok(()) }
     }
 
     fn force(&self, kind: &str, node: &mut Node) -> Done {
@@ -255,12 +263,21 @@ impl Mirror<'_> {
             "force" => self.vector(node, "force", Polar),
             "torque" => self.vector(node, "torque", Axial),
             "drag" => self.vector(node, "wind", Polar),
+            "curve-contact" => Err(CURVED),
             "contact" if node.get("curve").is_some() || node.get("points").is_some() => Err(CURVED),
-            "tyre" if node.get("file").is_some() || node.get("road").is_some() => Err((
-                "a road and the coefficients of a file have no mirror image here",
+            "tyre" if self.plane && (node.get("file").is_some() || node.get("road").is_some()) => Err((
+                "a road and the coefficients of a file have no mirror image in the plane",
                 "include it without `mirror`, or use the brush model on a flat road",
             )),
+            "tyre" if node.get("road").is_some() && self.axis != 1 => Err((
+                "its `road` has a mirror image at the xz plane alone",
+                "use `mirror = \"xz\"`, or include it without `mirror`",
+            )),
             "tyre" => {
+                if node.get("file").is_some() || node.get("road").is_some() {
+                    let mirrored = matches!(node.get("mirrored"), Some(Node { value: Value::Bool(true), .. }));
+                    put(node, "mirrored", Value::Bool(!mirrored));
+                }
                 self.vector(node, "normal", Polar)?;
                 if self.plane { Ok(()) } else { self.direction(node, "axis", Axial, [0, 1, 0]) }
             }
@@ -289,6 +306,7 @@ impl Mirror<'_> {
                 Ok(())
             }
             "joint-spring" | "stop" | "joint-actuator" => Ok(()),
+            "gear-mesh" => self.tied(node),
             _ => Err(("its kind has no mirror image", "include it without `mirror`")),
         }
     }

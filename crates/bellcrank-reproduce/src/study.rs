@@ -105,6 +105,8 @@ pub struct StudyRun {
     pub last: Point,
     /// Time, step size, order and energy after every step.
     pub course: Vec<(f64, f64, usize, f64)>,
+    /// q, v and λ after every step.
+    pub path: Vec<[Vec<f64>; 3]>,
     /// What Newton's iteration took in the last step.
     pub convergence: Converged,
     /// Whether it reached the end.
@@ -194,7 +196,7 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         (1e-3 * (until - start.t)).min(dilution * first_step(start, w, f64::INFINITY))
     };
     let mut engine = Implicit::new(dynamics.clone(), Box::new(bdf), names, form, control, tolerances, start, first);
-    let mut course = Vec::new();
+    let (mut course, mut path) = (Vec::new(), Vec::new());
     let mut w = dynamics.workspace();
     let mut finished = true;
     let past = s.as_dassl && step.is_none();
@@ -210,6 +212,8 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         dynamics.realize(engine.point(), &mut w);
         let energy = dynamics.energy(engine.point(), &mut w);
         course.push((engine.state().t, engine.state().t - from, order, energy.kinetic + energy.stored));
+        let p = engine.point();
+        path.push([p.q.clone(), p.v.clone(), p.lambda.clone()]);
         engine.settle();
     }
     let (statistics, convergence) = (engine.statistics(), engine.convergence());
@@ -219,5 +223,5 @@ pub fn run(dynamics: &Arc<dyn Dynamics>, start: &Point, until: f64, step: Option
         finished = engine.interpolate(until, &mut state).is_ok();
         (last.t, last.q, last.v, last.z) = (until, state.q, state.v, state.z);
     }
-    StudyRun { statistics, last, course, convergence, finished }
+    StudyRun { statistics, last, course, path, convergence, finished }
 }

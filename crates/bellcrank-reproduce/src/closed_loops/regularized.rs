@@ -114,21 +114,31 @@ pub(super) fn table_3(report: &mut Report, quick: bool) {
     let sizes: &[usize] = if quick { &[4, 8, 16] } else { &[4, 8, 16, 32, 50] };
     let (h, until) = (1e-3, 0.3);
     let mut rows = Vec::new();
-    let mut second = Vec::new();
+    let (mut second, mut gain) = (Vec::new(), 0.0f64);
     for &w in sizes {
         let machine = LoopMachine::new(&net(w, w, 0.5, false));
         let how = Setup { iterates: 3, ..Setup::default() };
         let Some(run) = machine.srm(&RK2, h, how, until) else { continue };
         let drift: Vec<f64> = run.worst().iter().map(|d| d.0).collect();
         second.push(drift[1]);
+        gain = gain.max(drift[1] / drift[2]);
         let n = ((2 * w - 1) * w).to_string();
         rows.push([format!("{w}×{w}"), n].into_iter().chain(drift.iter().map(|d| short(*d))).collect());
     }
     let (least, most) =
         (second.iter().fold(f64::INFINITY, |m: f64, d| m.min(*d)), second.iter().fold(0.0, |m: f64, d| m.max(*d)));
-    let claim = report.claim("4.3", Against::Paper, "drift after the second iterate is of one size for all nets");
+    let claim = report.claim("4.3", Against::Paper, "the third iterate adds little to the second, on all nets");
     claim.all("nets", second.len(), sizes.len()).paper("no improvement after the second");
-    claim.asks("largest by smallest", most / least, at_most(if quick { 6.0 } else { 12.0 }));
+    claim.asks("drift of the second by that of the third", gain, at_most(3.0));
+    let claim = report.claim("4.3", Against::Independent, "drift after the second iterate, on all nets");
+    claim.asks("largest [m]", most, at_most(1.2e-3));
+    report.missing.push(Missing {
+        table: "4.3",
+        paper: "the same drift after the second iterate for all nets",
+        ours: format!("{} to {} m, growing with the width of the net", short(least), short(most)),
+        why: "The smallest eigenvalue of D P Dᵀ is about 4/w², so that iterates help wide nets less. Up to t = .1 s the largest was within 3 times the \
+              smallest for 4 to 16 strings; up to the sheet's .3 s the wide nets have drifted further.",
+    });
     report.tables.push(Table {
         title: "Table 4.3: largest drift of nets by iterate, RK2, h = .001, up to t = .3 s".into(),
         note: "The tree is put back onto its constraints after every step.".into(),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A suspension as a chain: a carrier turned by a drive that starts without a jerk, and four bodies below it on
 /// 6×6 bushings. The third and the fourth are also held at a distance, against which `offset` loads their
 /// bushing: the reaction then grows with the stiffness.
-const LADDER: &str = r#"
+pub const LADDER: &str = r#"
 model = { gravity = [0, -9.81, 0] }
 parameter = { k = 1e5, r = "0.02*k", x = "0.002*k", c = "0.1*sqrt(k)", d = "0.002*sqrt(k)", offset = 0 }
 [body]

@@ -3,10 +3,12 @@
 mod auto;
 pub mod bushings;
 mod equal;
+mod full;
 pub mod partition;
 pub mod problems;
 #[cfg(test)]
 mod projector;
+mod rates;
 mod s1c;
 mod table_1;
 mod table_2;
@@ -21,7 +23,9 @@ use auto::auto;
 use bellcrank_solve::choices::ErrorScope;
 use bellcrank_solve::newton::Iteration;
 use equal::equal;
+use full::{point_mass, two_bodies};
 use problems::Bushing;
+use rates::rates;
 use s1c::s1c;
 use table_1::table_1;
 use table_2::table_2;
@@ -29,7 +33,8 @@ use table_3::table_3;
 use table_4::table_4;
 
 /// What can be asked for.
-pub const TABLES: &[&str] = &["1", "2", "3", "4", "s1c", "auto", "equal", "ladder", "bushing", "hour"];
+pub const TABLES: &[&str] =
+    &["1", "2", "3", "4", "s1c", "point", "bodies", "rates", "auto", "equal", "ladder", "bushing", "hour"];
 
 /// The title of the page.
 const TITLE: &str = "Coordinate splitting: the papers' tables, computed again";
@@ -37,8 +42,21 @@ const TITLE: &str = "Coordinate splitting: the papers' tables, computed again";
 /// Runs one table, or all of them; `quick` leaves the long rows out.
 pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     let mut report = Report { title: TITLE.into(), ..Report::default() };
-    let parts: [fn(&mut Report, bool); 10] =
-        [table_1, table_2, table_3, table_4, s1c, auto, equal, bushings::ladder, bushings::stiff, bushings::hour];
+    let parts: [fn(&mut Report, bool); 13] = [
+        table_1,
+        table_2,
+        table_3,
+        table_4,
+        s1c,
+        point_mass,
+        two_bodies,
+        rates,
+        auto,
+        equal,
+        bushings::ladder,
+        bushings::stiff,
+        bushings::hour,
+    ];
     for (name, part) in TABLES.iter().zip(parts) {
         if table.is_none_or(|t| t == *name) {
             part(&mut report, quick);

@@ -73,3 +73,14 @@ fn steps_do_not_grow_with_the_stiffness_of_bushings() {
 fn constraints_hold_for_long() {
     all_hold("hour");
 }
+
+#[test]
+fn rates_follow_the_distance_the_stiffness_and_the_step() {
+    all_hold("rates");
+}
+
+#[test]
+fn both_problems_of_the_second_paper_are_there_in_full() {
+    all_hold("point");
+    all_hold("bodies");
+}

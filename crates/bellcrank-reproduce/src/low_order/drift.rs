@@ -9,6 +9,13 @@ use crate::report::{Report, Table};
 use bellcrank_solve::choices::Preset;
 use bellcrank_view::plot::{Axis, Curve, Figure};
 
+/// The figures as they are printed, x against y.
+const PLANES: [(&str, &str, &str); 3] = [
+    ("hht-add", "figure-11-plane", "Figure 11"),
+    ("hht-si2", "figure-12-plane", "Figure 12"),
+    ("nstiff-si2", "figure-12-nstiff", "As figure 12"),
+];
+
 pub(super) fn no_drift(report: &mut Report, quick: bool) {
     let until = if quick { 4.0 } else { 10.0 };
     let model = Run { set: vec!["parameter.c=0".into()], ..Run::new(SLIDER_CRANK, until) };
@@ -32,6 +39,13 @@ pub(super) fn no_drift(report: &mut Report, quick: bool) {
         };
         let points = residuals.points.chunks(16).enumerate().map(size).collect();
         figure.curves.push(Curve { name: name.into(), points, marked: false });
+        if let Some((_, file, number)) = PLANES.iter().find(|(n, ..)| *n == name) {
+            let (abscissa, ordinate) = (Axis::linear("along x [m/s]"), Axis::linear("along y [m/s]"));
+            let title = format!("{number}: velocity residual of the crank pin, {name}, every fourth step");
+            let points = residuals.points.iter().step_by(4).copied().collect();
+            let curves = vec![Curve { name: name.into(), points, marked: true }];
+            report.figures.push((file, Figure { title, abscissa, ordinate, curves }));
+        }
     }
     report.figures.push(("figure-11", figure));
 }

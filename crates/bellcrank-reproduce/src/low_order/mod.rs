@@ -5,6 +5,7 @@ mod convergence;
 mod cost;
 mod drift;
 mod energy;
+mod mean_mass;
 pub mod printed;
 pub mod runs;
 mod stiff;
@@ -19,11 +20,13 @@ use convergence::{convergence, flexible, seven_body};
 use cost::cost;
 use drift::{boxes, no_drift};
 use energy::{energy, flexible_energy};
+use mean_mass::mean_mass;
 use stiff::stiff;
 
 /// What can be asked for.
-pub const FIGURES: &[&str] =
-    &["3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "stiff", "eq8", "top", "rtol"];
+pub const FIGURES: &[&str] = &[
+    "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "stiff", "eq8", "mean", "top", "rtol",
+];
 
 /// The title of the page.
 const TITLE: &str = "Low-order integrators: the paper's figures, computed again";
@@ -32,7 +35,7 @@ const TITLE: &str = "Low-order integrators: the paper's figures, computed again"
 pub fn reproduce(figure: Option<&str>, quick: bool) -> Report {
     let mut report = Report { title: TITLE.into(), ..Report::default() };
     type Part = (&'static [&'static str], fn(&mut Report, bool));
-    let parts: [Part; 12] = [
+    let parts: [Part; 13] = [
         (&["3"], convergence),
         (&["4"], flexible),
         (&["5", "6"], seven_body),
@@ -43,6 +46,7 @@ pub fn reproduce(figure: Option<&str>, quick: bool) -> Report {
         (&["16"], cost),
         (&["stiff"], stiff),
         (&["eq8"], printed_form),
+        (&["mean"], mean_mass),
         (&["top"], heavy_top),
         (&["rtol"], error_control),
     ];

@@ -1,18 +1,18 @@
 //! HHT as the paper prints it (eq. 8), on a double pendulum in joint angles, whose mass depends on the position.
 
 /// α, β and γ.
-const ALPHA: f64 = -0.3;
-const BETA: f64 = 0.25 * (1.0 - ALPHA) * (1.0 - ALPHA);
-const GAMMA: f64 = 0.5 - ALPHA;
+pub(super) const ALPHA: f64 = -0.3;
+pub(super) const BETA: f64 = 0.25 * (1.0 - ALPHA) * (1.0 - ALPHA);
+pub(super) const GAMMA: f64 = 0.5 - ALPHA;
 
 /// M(q) of two unit masses on unit rods, angles from the vertical.
-fn mass(q: [f64; 2]) -> [[f64; 2]; 2] {
+pub(super) fn mass(q: [f64; 2]) -> [[f64; 2]; 2] {
     let c = (q[0] - q[1]).cos();
     [[2.0, c], [c, 1.0]]
 }
 
 /// Q(q, v).
-fn force(q: [f64; 2], v: [f64; 2]) -> [f64; 2] {
+pub(super) fn force(q: [f64; 2], v: [f64; 2]) -> [f64; 2] {
     let s = (q[0] - q[1]).sin();
     [-v[1] * v[1] * s - 2.0 * 9.81 * q[0].sin(), v[0] * v[0] * s - 9.81 * q[1].sin()]
 }

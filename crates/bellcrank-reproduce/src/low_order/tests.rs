@@ -53,3 +53,8 @@ fn orders_on_the_flexible_slider_crank() {
 fn energy_of_the_flexible_slider_crank() {
     all_hold(&["10"]);
 }
+
+#[test]
+fn hht_si2_with_the_mass_as_printed_is_of_second_order_and_depends_on_its_first_acceleration() {
+    all_hold(&["mean"]);
+}

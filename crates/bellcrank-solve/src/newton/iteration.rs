@@ -7,6 +7,8 @@ pub enum Iteration {
     Full,
     /// A matrix is kept, across steps too, while it converges well.
     Simplified,
+    /// Like `Simplified`, but the matrix lacks (Gᵀλ)_q and (Gᵀμ)_q: what CM omits, with the multipliers as unknowns.
+    Modified,
     /// Coordinate splitting: like `Simplified`, with the reactions eliminated by a partition of the coordinates,
     /// λ = −(GY)⁻ᵀYᵀ(M v̇ − f), in residuals and matrices: Newton's iteration for P(M v̇ − f) = 0
     /// [Yen & Petzold 1998].
@@ -24,12 +26,13 @@ const ALL: &[(Iteration, &str)] = &[
     (Iteration::Auto, "auto"),
     (Iteration::Full, "full"),
     (Iteration::Simplified, "simplified"),
+    (Iteration::Modified, "modified"),
     (Iteration::CoordinateSplit, "cs"),
     (Iteration::CoordinateModified, "cm"),
 ];
 
 /// The names of all iterations.
-pub const NAMES: &[&str] = &["auto", "full", "simplified", "cs", "cm"];
+pub const NAMES: &[&str] = &["auto", "full", "simplified", "modified", "cs", "cm"];
 
 impl Iteration {
     /// The iteration with this name.
@@ -40,6 +43,11 @@ impl Iteration {
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
         ALL.iter().find(|(i, _)| *i == self).map_or("", |(_, n)| n)
+    }
+
+    /// Whether its matrices lack (Gᵀλ)_q and (Gᵀμ)_q.
+    pub fn omits_bending(self) -> bool {
+        matches!(self, Iteration::Modified | Iteration::CoordinateModified)
     }
 
     /// Whether the multipliers are eliminated by a partition of the coordinates.

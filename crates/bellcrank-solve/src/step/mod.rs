@@ -255,7 +255,7 @@ impl Step {
         let slopes = self.stencil.slopes;
         let mut lent = false;
         for term in &self.matrix.terms {
-            let bent = bends(term.piece, term.wrt) && iteration == Iteration::CoordinateModified;
+            let bent = bends(term.piece, term.wrt) && iteration.omits_bending();
             if bent || term.is_above() && !above {
                 continue;
             }

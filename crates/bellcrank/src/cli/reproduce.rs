@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub struct Reproduce {
     /// The paper: closed-loops, coordinate-splitting, gluing, low-order.
     paper: String,
-    /// One table (1, 2, 3, 4, s1c, auto, equal, ladder, bushing, hour) or figure (3 … 16, stiff, eq8, top, rtol) of it; all
+    /// One table (1, 2, 3, 4, s1c, point, bodies, rates, auto, equal, ladder, bushing, hour) or figure (3 … 16, stiff, eq8, mean, top, rtol) of it; all
     /// of them if left out.
     table: Option<String>,
     /// Skips the long rows.

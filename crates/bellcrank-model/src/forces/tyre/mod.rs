@@ -430,14 +430,14 @@ impl Force for Tyre {
         Some((Limit::Depth, (-self.contact::<0>(at).gap.x).max(0.0) / self.radius))
     }
     fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
-        self.road.0.iter().map(|height| (Arc::new(height.clone()) as Arc<dyn StateLaw>, 2)).collect()
+        self.road.height.iter().map(|height| (Arc::new(height.clone()) as Arc<dyn StateLaw>, 2)).collect()
     }
     /// The place of the wheel over the road.
     fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
         let [road, wheel] = [0, 1].map(|k| &at.ends[k]);
         let d = wheel.p - road.p;
         let across = if self.space == Space::Space { road.axis(Y).dot(d) } else { 0.0 };
-        out.copy_from_slice(&[road.axis(X).dot(d), across]);
+        out.copy_from_slice(&[road.axis(X).dot(d), self.road.side() * across]);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let c = self.contact::<0>(at);

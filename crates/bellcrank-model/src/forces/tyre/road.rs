@@ -36,9 +36,14 @@ pub struct Foot<const N: usize> {
 }
 
 impl Road {
+    /// The sign of y in f.
+    pub fn side(&self) -> f64 {
+        if self.mirrored { -1.0 } else { 1.0 }
+    }
+
     fn height(&self, x: f64, y: f64) -> Height {
         let Some(f) = &self.height else { return Height::default() };
-        let side = if self.mirrored { -1.0 } else { 1.0 };
+        let side = self.side();
         let y = side * y;
         // derivatives along x, along y and along both
         let along = |a: f64, b: f64| {

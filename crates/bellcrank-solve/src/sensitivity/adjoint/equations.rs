@@ -42,7 +42,7 @@ impl Equations {
             linear,
             kkt: Kkt::new(dynamics.clone()),
             w: dynamics.workspace(),
-            whole: dynamics.recursive() || dynamics.may_slide().is_some(),
+            whole: dynamics.recursive() || dynamics.may_follow().is_some(),
             groups: groups(&**dynamics),
             step,
             dynamics: dynamics.clone(),

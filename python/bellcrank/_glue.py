@@ -278,9 +278,7 @@ def glue(
             parts.begin(gone)
 
 
-def _told(
-    done: subprocess.CompletedProcess[str], folder: Path, addresses: dict[str, str], lost: list[str]
-) -> Glued:
+def _told(done: subprocess.CompletedProcess[str], folder: Path, addresses: dict[str, str], lost: list[str]) -> Glued:
     if done.returncode != 0:
         text = done.stderr.strip().removeprefix("error: ")
         raise (ModelError if done.returncode == 2 else SimulationError)(text)

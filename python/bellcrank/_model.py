@@ -303,9 +303,7 @@ class Model(Elements, Runs):
         over_time: bool = False,
     ) -> Sensitivity:
         """How outputs of a run change with parameters: `bellcrank.sensitivity`, which tells the arguments."""
-        return _sensitivity.sensitivity(
-            self, of, to, until=until, solve=solve, set=set, mode=mode, over_time=over_time
-        )
+        return _sensitivity.sensitivity(self, of, to, until=until, solve=solve, set=set, mode=mode, over_time=over_time)
 
     def inverse(self, *, until: float | None = None, sample: float | None = None) -> Inverse:
         """The forces and torques that the drives of the model take.

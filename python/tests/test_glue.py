@@ -34,7 +34,9 @@ def test_parts_in_a_cluster_survive_a_worker_that_is_killed() -> None:
             threading.Timer(0.7, os.kill, (processes["wheel"], signal.SIGKILL)).start()
 
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         found = bc.glue(CAR, cluster=client, until=2, timeout=5, started=kill)

@@ -2,11 +2,13 @@
 
 mod common;
 
+use bellcrank_solve::analyses::begin::simulation;
 use bellcrank_solve::choices::{MethodName, Options};
 use bellcrank_solve::engines::Refusal;
 use bellcrank_solve::history::AcceptedStep;
-use bellcrank_solve::record::{Header, Recorder, RunReport, Tee};
+use bellcrank_solve::record::{Header, Recorder, RunReport, Silent, Tee};
 use bellcrank_solve::run::{Simulation, Summary};
+use bellcrank_solve::verdict::{Bounds, Verdict};
 use bellcrank_solve::verify::{ThinnedFrames, Verification, verify};
 use common::*;
 use std::io;
@@ -140,6 +142,24 @@ impl Recorder for Steps {
     }
     fn end(&mut self, _: &dyn RunReport) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// A machine that begins at rest stays there but for motions within the tolerance, whose energy was compared with itself.
+#[test]
+fn a_machine_at_rest_is_not_told_that_its_energy_is_worth_a_look() {
+    let arm = r#"
+        body.arm = { mass = 2, inertia = 0.1, at = [0.5, 0, 0] }
+        joint.pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0, 0], axis = [0, 1, 0] }
+        force.spring = { type = "spring-damper", between = ["ground", "arm"], at = [[1, 0, 1], [1, 0, 0]], stiffness = 1e3 }
+    "#;
+    for method in [MethodName::Dopri5, MethodName::Bdf, MethodName::GenAlpha] {
+        for rtol in [1e-4, 1e-6, 1e-8] {
+            let options = Options { method, rtol, until: 5.0, from: Some("equilibrium".into()), ..Options::default() };
+            let summary = simulation(system(arm), options.clone()).unwrap().run(&mut Silent);
+            let energy = summary.energy.judged(Bounds::of(&options));
+            assert_eq!(energy.verdict, Verdict::Good, "{} at {rtol}: {energy:?}", method.name());
+        }
     }
 }
 

@@ -64,10 +64,11 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// The error of the balance against the energy that moves. Where next to none does, both are rounding errors, and the
-    /// error is compared with a small fraction of what forces could do.
+    /// The error of the balance against the energy that moves. Where next to none does, the motion lies within the tolerance
+    /// or is rounding, and the error is compared with a small fraction of what forces could do.
     pub fn judged(&self, bounds: Bounds) -> Judged {
-        bounds.judged(self.largest_error, self.moves.max(1e-9 * self.within_reach).max(f64::MIN_POSITIVE))
+        let least = (1e-3 * bounds.good).max(1e-9) * self.within_reach;
+        bounds.judged(self.largest_error, self.moves.max(least).max(f64::MIN_POSITIVE))
     }
 }
 

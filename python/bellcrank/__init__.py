@@ -15,7 +15,9 @@
 | run it | `Model.run`, which gives `Results` |
 | step it | `Model.simulate`, which gives a `Simulation` |
 | run it many times | `sweep`, with `uniform`, `normal` and the like; `open_study` |
+| differentiate it | `sensitivity` |
 | tune it, fit it to measurements | `minimize`, `fit` |
+| run parts with solvers of their own | `glue` |
 | analyse it | `Model.check`, `plan`, `statics`, `modes`, `linearize`, `inverse` |
 | bring equations of your own | `Equations` |
 | read results from files | `open` |
@@ -50,15 +52,21 @@ from ._reports import (
 )
 from ._results import Page, Plot, Results
 from ._results import open_results as open
+from ._sensitivity import Sensitivity, sensitivity
 from ._simulation import Inputs, Simulation, Step
 from ._study import Sweep, log_normal, log_uniform, normal, open_study, ray_executor, sweep, triangular, uniform
 
 if _TYPE_CHECKING:
+    from ._glue import Glued, glue
     from ._optimize import Fit, Minimum, fit, minimize
 else:
 
     def __getattr__(name: str) -> object:
-        """What needs NumPy and SciPy is imported when it is asked for."""
+        """What needs NumPy, SciPy or other processes is imported when it is asked for."""
+        if name in ("Glued", "glue"):
+            from . import _glue
+
+            return getattr(_glue, name)
         if name in ("Fit", "Minimum", "fit", "minimize"):
             from . import _optimize
 
@@ -81,6 +89,7 @@ __all__ = [
     "Finding",
     "Fit",
     "Force",
+    "Glued",
     "Inputs",
     "Inverse",
     "Joint",
@@ -97,6 +106,7 @@ __all__ = [
     "Probe",
     "Results",
     "ResultsError",
+    "Sensitivity",
     "Simulation",
     "SimulationError",
     "State",
@@ -112,6 +122,7 @@ __all__ = [
     "example",
     "examples",
     "fit",
+    "glue",
     "load",
     "load_robot",
     "loads",
@@ -126,6 +137,7 @@ __all__ = [
     "ray_executor",
     "rod",
     "section",
+    "sensitivity",
     "sphere",
     "sweep",
     "t",

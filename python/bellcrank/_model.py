@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _bellcrank, _progress
+from . import _bellcrank, _progress, _sensitivity
 from ._catalog import Elements, Forces, Joints, Runs
 from ._errors import DoubtWarning
 from ._names import Force, Joint, Symbol
@@ -17,6 +17,7 @@ from ._results import Results, _wrapped
 from ._simulation import Simulation
 
 if TYPE_CHECKING:
+    from ._sensitivity import Sensitivity
     from ._types import Progress, Scalar, Table, Vector
 
     #: A law f(t, x, v, R, w) of a load: the time, place, velocity, rotation and angular velocity of the point, in the world.
@@ -291,6 +292,20 @@ class Model(Elements, Runs):
         found = _bellcrank.linearize(self._core, given, shown, None if at is None else str(at))
         found.pop("freedoms")
         return LinearModel(inputs=tuple(given), outputs=tuple(shown), **found)
+
+    def sensitivity(
+        self,
+        of: str | Sequence[str],
+        to: str | Symbol | Sequence[str | Symbol],
+        *,
+        until: float | None = None,
+        solve: Mapping[str, Any] | None = None,
+        set: Mapping[str, Any] | None = None,
+        mode: str = "auto",
+        over_time: bool = False,
+    ) -> Sensitivity:
+        """How outputs of a run change with parameters: `bellcrank.sensitivity`, which tells the arguments."""
+        return _sensitivity.sensitivity(self, of, to, until=until, solve=solve, set=set, mode=mode, over_time=over_time)
 
     def inverse(self, *, until: float | None = None, sample: float | None = None) -> Inverse:
         """The forces and torques that the drives of the model take.

@@ -1,6 +1,7 @@
 """Optimization and identification, on SciPy's optimizers.
 
-Gradients are central differences of tight runs, all of them computed at a time; exact sensitivities will take their place.
+Gradients come through the solver, from one run each (`sensitivity`). Where something has no derivative there, a choice of the solver or an
+extreme at an event, central differences of tight runs take their place, all of them computed at a time; results say so.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ._errors import SimulationError
+from ._errors import BellcrankError, ModelError, OptionError, SimulationError
 from ._model import Model
+from ._sensitivity import sensitivity
 from ._study import sweep
 
 if TYPE_CHECKING:
@@ -50,6 +52,10 @@ class Minimum:
     runs: int
     #: The objective that each start came to, best first.
     starts: list[float] = field(default_factory=list)
+    #: "exact", "differences", or "exact and differences".
+    gradients: str = "exact"
+    #: Why there were differences.
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,60 @@ class Fit:
     message: str
     #: How many runs it took.
     runs: int
+    #: "exact", "differences", or "exact and differences": where derivatives came from.
+    gradients: str = "exact"
+    #: Why there were differences.
+    reason: str = ""
+
+
+class _Sources:
+    """Where derivatives come from: through the solver, or by differences where that cannot be."""
+
+    def __init__(self) -> None:
+        self.exact, self.differences, self.reason = 0, 0, ""
+        self._never = False
+
+    def attempt(self, derivatives: Callable[[], _Exact]) -> _Exact | None:
+        """Exact derivatives, unless there are none here."""
+        if not self._never:
+            try:
+                found = derivatives()
+            except BellcrankError as error:
+                # the question is wrong at every place, and a run is at this one
+                self._never = isinstance(error, (ModelError, OptionError))
+                self.reason = self.reason or str(error).splitlines()[0]
+            else:
+                self.exact += 1
+                return found
+        self.differences += 1
+        return None
+
+    def told(self) -> tuple[str, str]:
+        """What results say."""
+        kinds = [kind for kind, count in (("exact", self.exact), ("differences", self.differences)) if count]
+        return " and ".join(kinds) or "exact", self.reason
+
+
+#: Values, and their derivatives by the parameters.
+_Exact = tuple["Array", "Array"]
+
+
+def _derivatives(model: Model, of: Sequence[str], values: Mapping[str, float], options: Mapping[str, Any]) -> _Exact:
+    """Outputs of one run, with their derivatives by the parameters."""
+    found = sensitivity(model, of, list(values), set=values, solve=options)
+    return found.values, found.jacobian
+
+
+def _slopes(model: Model, values: Mapping[str, float], options: Mapping[str, Any], times: Array) -> _Exact:
+    """The channels that `options` records, with their derivatives, at some times."""
+    from scipy.interpolate import CubicSpline
+
+    found = sensitivity(
+        model, options["record"], list(values), set=values, solve=options, mode="forward", over_time=True
+    )
+    splines = (CubicSpline(found.time, table)(times) for table in (found.curves, found.derivatives))
+    curves, slopes = (np.asarray(table) for table in splines)
+    return curves, slopes
 
 
 @dataclass(frozen=True)
@@ -166,8 +226,9 @@ def minimize(
 ) -> Minimum:
     """The parameters within bounds with which an objective of a run is smallest.
 
-    SciPy's L-BFGS-B with gradients by central differences of tight runs (rtol 1e-10 unless `solve` says otherwise); a gradient of p
-    parameters takes 2 p runs, which go on at a time. An objective with kinks, as maxima over time can have, may hold it up: then
+    SciPy's L-BFGS-B on tight runs (rtol 1e-10 unless `solve` says otherwise). Gradients come through the solver with the run itself
+    (`sensitivity`); where that cannot be, they are central differences of 2 p runs for p parameters, which go on at a time, and the
+    result says so. An objective with kinks, as maxima over time can have, may hold it up: then
     `message` tells, and other starts help.
 
     model: what is run
@@ -221,11 +282,39 @@ def minimize(
         found = [{name: float(rows[name][row]) for name in names} for row in range(len(points))]
         return [(o[objective] if isinstance(objective, str) else float(objective(o)), o) for o in found]
 
+    texts = [wanted[name] for name in names] if isinstance(wanted, Mapping) else names
+    ended = {**options, **({} if until is None else {"until": until})}
+    sources = _Sources()
+
+    def exact(u: Array) -> _Exact:
+        values = dict(zip(box.names, map(float, box.values(u)), strict=True))
+        if executor is None:
+            return _derivatives(model, texts, values, ended)
+        return executor.submit(_derivatives, model, texts, values, ended).result()
+
+    def chained(values: Array, jacobian: Array) -> tuple[float, Array]:
+        """The objective and its gradient from those of the outputs."""
+        at = dict(zip(names, map(float, values), strict=True))
+        if isinstance(objective, str):
+            return at[objective], jacobian[names.index(objective)] * box.range
+        by = jacobian * box.range
+        gradient = np.zeros(len(box.names))
+        for k, name in enumerate(names):
+            # no run is taken for these: they may be small
+            step = 1e-6 * (max(abs(at[name]), float(np.abs(by[k]).max())) or 1.0)
+            both = [float(objective({**at, name: at[name] + end})) for end in (-step, step)]
+            gradient += (both[1] - both[0]) / (2 * step) * by[k]
+        return float(objective(at)), gradient
+
     def search(start: Array) -> _End:
         runs = 0
 
         def gradient(u: Array) -> tuple[float, Array]:
             nonlocal runs
+            runs += 1
+            found = sources.attempt(lambda: exact(u))
+            if found is not None:
+                return chained(*found)
             points, widths = box.around(u)
             runs += len(points)
             values = [value for value, _ in evaluated(points)]
@@ -240,7 +329,8 @@ def minimize(
     best = ends[0].found
     value, found = evaluated(np.array([best.x]))[0]
     place = {name: float(x) for name, x in zip(box.names, box.values(best.x), strict=True)}
-    return Minimum(place, value, found, bool(best.success), str(best.message), runs + 1, [end.value for end in ends])
+    values = [end.value for end in ends]
+    return Minimum(place, value, found, bool(best.success), str(best.message), runs + 1, values, *sources.told())
 
 
 def _curves(model: Model, values: Mapping[str, float], options: Mapping[str, Any], times: Array) -> dict[str, Array]:
@@ -268,7 +358,8 @@ def fit(
 ) -> Fit:
     """The parameters within bounds with which a model comes closest to measurements, with their confidence intervals.
 
-    Least squares by SciPy, with derivatives by central differences of tight runs. The intervals are those of a linear model about the
+    Least squares by SciPy, with derivatives through the solver (`sensitivity`) on tight runs; where there are none, by central differences of
+    2 p runs for p parameters, and the result says so. The intervals are those of a linear model about the
     best fit with independent, normally distributed errors of equal size (after `weights`).
 
     model: what is run
@@ -303,6 +394,8 @@ def fit(
     measured = np.concatenate([scale[name] * values for name, values in given.items()])
     workers = _workers(executor, jobs)
 
+    sources = _Sources()
+
     def search(start: Array, pool: Executor) -> _End:
         runs = 0
 
@@ -315,6 +408,13 @@ def fit(
             return [np.concatenate([scale[name] * curves[name] for name in given]) for curves in found]
 
         def jacobian(u: Array) -> Array:
+            nonlocal runs
+            runs += 1
+            now = dict(zip(box.names, map(float, box.values(u)), strict=True))
+            exact = sources.attempt(lambda: pool.submit(_slopes, model, now, options, times).result())
+            if exact is not None:
+                by = [scale[name] * exact[1][:, k, :] for k, name in enumerate(given)]
+                return np.asarray(np.concatenate(by) * box.range)
             points, widths = box.around(u)
             found = weighted(list(points[1:]))
             pairs = [(found[2 * k + 1] - found[2 * k]) / widths[k] for k in range(len(u))]
@@ -344,4 +444,5 @@ def fit(
     intervals = {name: (float(x - h), float(x + h)) for name, x, h in zip(box.names, values, half, strict=True)}
     parts = np.split(best.fun, len(given))
     residuals = {name: part / scale[name] for name, part in zip(given, parts, strict=True)}
-    return Fit(place, intervals, covariance, variance**0.5, residuals, bool(best.success), str(best.message), runs)
+    success, message = bool(best.success), str(best.message)
+    return Fit(place, intervals, covariance, variance**0.5, residuals, success, message, runs, *sources.told())

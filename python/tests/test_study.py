@@ -245,6 +245,40 @@ def test_points_are_those_of_scipys_sobol_and_of_the_normal_quantile() -> None:
     assert np.allclose(bell, [NormalDist(2, 0.5).inv_cdf(u) for u in drawn[:, 0]], rtol=1e-13)
 
 
+COORDINATOR = """
+import os, sys
+from concurrent.futures import ProcessPoolExecutor
+import bellcrank as bc
+def main():
+    def tell(done, rows):
+        if done >= int(sys.argv[3]):
+            os.kill(os.getpid(), 9)
+    model = bc.load(sys.argv[1])
+    with ProcessPoolExecutor(2) as pool:
+        bc.sweep(model, {"length": bc.uniform(0.4, 1.5)}, outputs={"low": "bob.y.min", "speed": "bob.vx.absmax"},
+                 samples=300, solve={"rtol": 1e-8}, executor=pool, chunk=5, out=sys.argv[2], resume=True, progress=tell)
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_coordinator_that_is_killed_again_and_again_loses_no_row(tmp_path: Path) -> None:
+    (tmp_path / "pendulum.toml").write_text(PENDULUM)
+    (tmp_path / "coordinate.py").write_text(COORDINATOR)
+    asked, table = whole(tmp_path, 300)
+    for done in (40, 120, 230):
+        line = [sys.executable, "coordinate.py", "pendulum.toml", "study", str(done)]
+        ended = subprocess.run(line, cwd=tmp_path, timeout=120, capture_output=True)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+    bc.sweep(bc.load(tmp_path / "pendulum.toml"), out=tmp_path / "study", resume=True, **asked)
+    found = bc.open_study(tmp_path / "study")
+    assert found.rows == 300 and found["row"].tolist() == list(range(300))
+    # the model has another name, of the file it was read from
+    again = bc.open_study(tmp_path / "whole")
+    assert all(np.array_equal(found[name], again[name]) for name in ("length", "low", "speed"))
+    assert len(table) > 0
+
+
 def test_lists_go_together() -> None:
     found = bc.sweep(swing(), {"length": [1, 2], "body.bob.mass": [3, 3]}, outputs=["bob.y"], until=0.01, together=True)
     assert found.rows == 2 and found["length"].tolist() == [1, 2]

@@ -150,11 +150,30 @@ pub fn read_assembly(path: &str) -> Result<Assembly, String> {
     read_assembly_with(path, &mut { nowhere })
 }
 
+/// The names of the parts of an assembly file, with the files of their models; none where a part has an address.
+pub fn parts_of(path: &Path) -> Result<Vec<(String, Option<PathBuf>)>, String> {
+    let name = path.display().to_string();
+    let text = bounded::read_text(path, bounded::LARGEST).map_err(|e| format!("cannot read `{name}`: {e}"))?;
+    let table: toml::Table = match text.parse() {
+        Ok(table) => table,
+        Err(e) => return Err(read_text(&name, &text, &[]).err().map_or(e.to_string(), |report| report.to_string())),
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let parts = table.get("part").and_then(|parts| parts.as_table()).into_iter().flatten();
+    let model = |entry: &toml::Value| entry.get("model").and_then(|m| m.as_str()).map(|file| folder.join(file));
+    Ok(parts.map(|(name, entry)| (name.clone(), model(entry))).collect())
+}
+
 /// Reads an assembly file and the models of its parts, and connects to the remote ones.
 pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, String> {
+    read_assembly_at(path, &[], connect)
+}
+
+/// The same with parts, by their names, at addresses in the place of where the file has them.
+pub fn read_assembly_at(path: &str, elsewhere: &[(String, String)], connect: Connect) -> Result<Assembly, String> {
     let text =
         bounded::read_text(Path::new(path), bounded::LARGEST).map_err(|e| format!("cannot read `{path}`: {e}"))?;
-    let table: toml::Table = match text.parse() {
+    let mut table: toml::Table = match text.parse() {
         Ok(table) => table,
         // the reader of models explains syntax errors better
         Err(e) => return Err(read_text(path, &text, &[]).err().map_or(e.to_string(), |report| report.to_string())),
@@ -163,6 +182,7 @@ pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, Stri
         let line = text.lines().position(|l| l.contains(needle)).map_or(String::new(), |k| format!(":{}", k + 1));
         format!("\n --> {path}{line}")
     };
+    move_parts(&mut table, elsewhere)?;
     let Some(parts) = table.get("part").and_then(|p| p.as_table()).filter(|p| !p.is_empty()) else {
         return Err(format!(
             "`{path}` names no parts\nhelp: write [part.NAME] with model = \"file.toml\" for each part"
@@ -194,6 +214,20 @@ pub fn read_assembly_with(path: &str, connect: Connect) -> Result<Assembly, Stri
     let name = between.model.name.clone();
     let settings = between.settings;
     Ok(Assembly { name, interface: Interface::new(between.model, sites), parts: read, settings, texts })
+}
+
+/// Gives parts other addresses.
+fn move_parts(table: &mut toml::Table, elsewhere: &[(String, String)]) -> Result<(), String> {
+    for (name, url) in elsewhere {
+        let mut parts = table.get_mut("part").and_then(|parts| parts.as_table_mut());
+        let Some(entry) = parts.as_mut().and_then(|parts| parts.get_mut(name)).and_then(|e| e.as_table_mut()) else {
+            let known = parts.iter().flat_map(|parts| parts.keys()).map(String::as_str);
+            return Err(format!("there is no part `{name}` to be at {url} (parts are {})", suggest::list(known)));
+        };
+        ["model", "tls", "token_file"].iter().for_each(|key| _ = entry.remove(*key));
+        entry.insert("address".into(), toml::Value::String(url.clone()));
+    }
+    Ok(())
 }
 
 /// A part, with the text of its model where that is here.

@@ -31,7 +31,8 @@ mod subdomain;
 mod summary;
 
 pub use assembly::{
-    Assembly, Part, PartSource, Remote, RemoteEntry, read_assembly, read_assembly_with, read_part_model,
+    Assembly, Part, PartSource, Remote, RemoteEntry, parts_of, read_assembly, read_assembly_at, read_assembly_with,
+    read_part_model,
 };
 pub use checkpoint::{Checkpoints, PARTS_FILE, Watch};
 pub use compare::{CutRun, CutRunError, Difference, run_cut, run_cut_within};

@@ -14,6 +14,7 @@ mod errors;
 mod laws;
 mod results;
 mod running;
+mod sensitivity;
 mod simulation;
 mod studies;
 mod value;
@@ -61,6 +62,8 @@ fn _bellcrank(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(analyses::modes_of, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::linearize, m)?)?;
     m.add_function(wrap_pyfunction!(analyses::inverse_of, m)?)?;
+    m.add_function(wrap_pyfunction!(sensitivity::sensitivity, m)?)?;
+    m.add_function(wrap_pyfunction!(studies::parts_of, m)?)?;
     m.add_function(wrap_pyfunction!(results::open, m)?)?;
     m.add_function(wrap_pyfunction!(errors::nearest, m)?)?;
     Ok(())

@@ -19,12 +19,19 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A model with the values that were set in Python.
-struct Swept {
+pub struct Swept {
     template: Template,
     overrides: Vec<String>,
 }
 
 impl Swept {
+    /// That of a description.
+    pub fn new(model: &Description) -> PyResult<Swept> {
+        let (name, content, overrides) = model.content()?;
+        let template = Template::parse(&name, &content).map_err(|report| reported(Kind::Model, &report))?;
+        Ok(Swept { template, overrides })
+    }
+
     fn all(&self, overrides: &[String]) -> Vec<String> {
         [&self.overrides, overrides].concat()
     }
@@ -65,9 +72,7 @@ impl Study {
     /// A study from the text of its file, of a model that is at hand.
     #[new]
     fn new(model: &Description, text: &str) -> PyResult<Study> {
-        let (name, content, overrides) = model.content()?;
-        let template = Template::parse(&name, &content).map_err(|report| reported(Kind::Model, &report))?;
-        let models = Box::new(Swept { template, overrides });
+        let models = Box::new(Swept::new(model)?);
         let made = study::Study::parse("sweep.json", text, Some(models));
         Ok(Study(Arc::new(made.map_err(|report| reported(Kind::Model, &report))?)))
     }
@@ -201,6 +206,12 @@ fn failed(error: StudyError) -> PyErr {
         }
         e @ StudyError::Interrupted(_) => errors::failed(e),
     }
+}
+
+/// The names of the parts of an assembly file, with the files of their models; none where a part has an address.
+#[pyfunction]
+pub fn parts_of(path: PathBuf) -> PyResult<Vec<(String, Option<PathBuf>)>> {
+    bellcrank::glue::parts_of(&path).map_err(errors::model)
 }
 
 /// The table of a study.

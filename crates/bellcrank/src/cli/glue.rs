@@ -7,7 +7,7 @@ use crate::cli::{Failure, output, print, tell};
 use bellcrank_glue::{
     Assembly, COUPLINGS, Checkpoints, Coordinator, Coupling, CutRunError, GlueError, GlueOptions, GluedProgress,
     GluedRunError, GluedSimulation, GluedStatus, GluedSummary, INSIDE, INTERFACE_FILE, Levels, PARTS_FILE, PartModel,
-    PartSource, Solver, Subdomain, read_assembly_with, run_cut_within,
+    PartSource, Solver, Subdomain, read_assembly_at, run_cut_within,
 };
 use bellcrank_model::System;
 use bellcrank_model::file::{bounded, diagnostic::escaped, suggest};
@@ -30,6 +30,9 @@ use std::time::{Duration, Instant};
 pub struct Glue {
     /// The assembly file: parts by their models, and the joints between their ports.
     assembly: String,
+    /// A part that is at an address, whatever the file says: NAME=http://127.0.0.1:7070; may be repeated.
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = moved)]
+    at: Vec<(String, String)>,
     /// Window length in s; with --rtol, of the first window.
     #[arg(long, value_name = "H")]
     window: Option<f64>,
@@ -63,6 +66,12 @@ pub struct Glue {
     /// Prints one JSON object with counts, residuals and the final values.
     #[arg(long)]
     json: bool,
+}
+
+/// A part and its address.
+fn moved(text: &str) -> Result<(String, String), String> {
+    let (name, url) = text.split_once('=').ok_or("write NAME=ADDRESS")?;
+    Ok((name.into(), url.into()))
 }
 
 /// Windows between checkpoints of a run with remote parts.
@@ -163,7 +172,7 @@ pub fn glue(args: Glue) -> Result<(), Failure> {
     }
     let mut network = Network::new(&args.reach)?;
     let (assembly, files) =
-        bounded::noting(|| read_assembly_with(&args.assembly, &mut |address| network.connect(address)));
+        bounded::noting(|| read_assembly_at(&args.assembly, &args.at, &mut |address| network.connect(address)));
     let assembly = assembly.map_err(Failure::BadInput)?;
     let GluedRunPlan { until, sample, options, rho } = plan(&args, &assembly)?;
     let mut parts_are: Vec<(String, String)> =

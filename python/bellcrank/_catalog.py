@@ -1958,8 +1958,8 @@ class Forces:
     ) -> Force:
         """Teeth that give and have play, between one coordinate of each of two `joints`, turns or slides: the
         second is ahead of its place by d = x₂ − ratio · x₁, counted from the start, over any number of turns.
-        Up to half the `backlash` on either side nothing touches; beyond that by s, a flank pushes back
-        with stiffness · s · (1 + damping · ds/dt), and never pulls. Flanks that touch and leave are events.
+        Up to half the `backlash` on either side nothing touches; beyond that by s, a flank pushes back with
+        stiffness · s · (1 + damping · ds/dt), and never pulls. Flanks that touch and leave are events.
         `viscous` acts everywhere. Without `backlash` it is a spring, stiffness · d, with `viscous` as its
         damper. The load on the first joint is −ratio times that on the second.
 

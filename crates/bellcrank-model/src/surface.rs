@@ -303,7 +303,7 @@ mod tests {
             }
             let [low, high] = s.bounds;
             assert!(low <= at.value && at.value <= high);
-            let [low, high] = s.bounds_over([x - 0.05, x + 0.01], [0.0; 2]);
+            let [low, high] = s.bounds_over([x - 0.05, x + 0.01], [y - 0.02, y + 0.03]);
             assert!(low <= at.value && at.value <= high);
         }
     }

@@ -27,16 +27,18 @@ struct Machine {
 
 const STIFFNESSES: [f64; 5] = [1e5, 1e6, 1e7, 1e8, 1e9];
 
-macro_rules! text {
-    ($name:literal) => {
-        include_str!(concat!("stiff/", $name, ".toml"))
-    };
+/// A machine of this bench, or an example.
+fn text(path: &str) -> String {
+    let path = format!("{}/{path}.toml", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-macro_rules! example {
-    ($name:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/", $name, ".toml"))
-    };
+fn own(name: &str) -> String {
+    text(&format!("benches/stiff/{name}"))
+}
+
+fn example(name: &str) -> String {
+    text(&format!("../../examples/{name}"))
 }
 
 fn k_alone(k: f64) -> Vec<(&'static str, f64)> {
@@ -44,31 +46,26 @@ fn k_alone(k: f64) -> Vec<(&'static str, f64)> {
 }
 
 fn machines() -> Vec<Machine> {
-    let alone: [(&str, &str, f64); 10] = [
-        ("radial", text!("L_radial"), 2.0),
-        ("gear", text!("J_gear"), 2.0),
-        ("driven", text!("H_driven"), 1.2),
-        ("top", text!("top"), 1.0),
-        ("four-bar", text!("four-bar"), 2.0),
-        ("four-bar in space", text!("spatial-four-bar"), 2.0),
-        ("arm", text!("arm"), 1.0),
-        ("two bodies", STIFF, 1.0),
-        ("ladder", LADDER, 2.0),
-        ("pendulum", example!("stiff-bushing"), 1.0),
+    let alone: [(&str, String, f64); 10] = [
+        ("radial", own("L_radial"), 2.0),
+        ("gear", own("J_gear"), 2.0),
+        ("driven", own("H_driven"), 1.2),
+        ("top", own("top"), 1.0),
+        ("four-bar", own("four-bar"), 2.0),
+        ("four-bar in space", own("spatial-four-bar"), 2.0),
+        ("arm", own("arm"), 1.0),
+        ("two bodies", STIFF.into(), 1.0),
+        ("ladder", LADDER.into(), 2.0),
+        ("pendulum", example("stiff-bushing"), 1.0),
     ];
     let mut all: Vec<Machine> = alone
         .into_iter()
-        .map(|(name, text, until)| Machine { name: name.into(), text: text.into(), changes: k_alone, until })
+        .map(|(name, text, until)| Machine { name: name.into(), text, changes: k_alone, until })
         .collect();
     let suspension = |k| vec![("hard", k), ("soft", 0.25 * k), ("tilt", 5e-4 * k), ("twist", 1.5e-5 * k)];
-    all.push(Machine {
-        name: "suspension".into(),
-        text: example!("suspension").into(),
-        changes: suspension,
-        until: 0.5,
-    });
+    all.push(Machine { name: "suspension".into(), text: example("suspension"), changes: suspension, until: 0.5 });
     let corner = |k| vec![("krub", k), ("kax", 0.25 * k), ("ktilt", 5e-4 * k), ("ktw", 1e-5 * k)];
-    all.push(Machine { name: "corner".into(), text: example!("wishbone-corner").into(), changes: corner, until: 0.5 });
+    all.push(Machine { name: "corner".into(), text: example("wishbone-corner"), changes: corner, until: 0.5 });
     all
 }
 

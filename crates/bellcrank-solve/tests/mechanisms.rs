@@ -536,9 +536,10 @@ j = { type = "armature", joint = "h", inertia = 0.3 }"#,
 
 #[test]
 fn reactions_of_every_joint_are_the_rates_of_momentum() {
-    let kinds: Vec<&str> = bellcrank_model::joints::CATALOG.iter().map(|k| k.name).collect();
-    for kind in &kinds {
-        assert!(PAIRS.iter().any(|(name, _, _)| name == kind), "no pair for {kind}");
+    // curves on curves are of the plane: `elements.rs`
+    let kinds = bellcrank_model::joints::CATALOG.iter().map(|k| k.name).filter(|kind| *kind != "curve-on-curve");
+    for kind in kinds {
+        assert!(PAIRS.iter().any(|(name, _, _)| *name == kind), "no pair for {kind}");
     }
     let (mass, gravity) = (1.7, Vec3::new(0.4, -0.3, -9.81));
     let inertia = Mat3::diagonal(Vec3::new(0.11, 0.17, 0.14));

@@ -149,7 +149,7 @@ impl Recorder for Steps {
 #[test]
 fn a_machine_at_rest_is_not_told_that_its_energy_is_worth_a_look() {
     let arm = r#"
-        body.arm = { mass = 2, inertia = 0.1, at = [0.5, 0, 0] }
+        body.arm = { mass = 2, inertia = [0.1, 0.1, 0.1], at = [0.5, 0, 0] }
         joint.pin = { type = "revolute", between = ["ground", "arm"], at = [0, 0, 0], axis = [0, 1, 0] }
         force.spring = { type = "spring-damper", between = ["ground", "arm"], at = [[1, 0, 1], [1, 0, 0]], stiffness = 1e3 }
     "#;

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Options of `glue`.
+/// Options of `glue`: its fields are the flags.
 #[derive(Args)]
 pub struct Glue {
     /// The assembly file: parts by their models, and the joints between their ports.

@@ -91,6 +91,7 @@ impl Expression {
             degree[top] = match (name, arity) {
                 (_, 0) => u32::from(matches!(instruction, Instruction::Variable(_))),
                 _ if of.iter().all(|d| *d == 0) => 0,
+                ("neg", _) => first,
                 ("+" | "-", _) => first.max(last),
                 ("*", _) => first + last,
                 ("/", 2) if last == 0 => first,

@@ -26,7 +26,7 @@ const REACH: f64 = 0.7;
 const STAGNATION: f64 = 1e-8;
 
 /// Rounding of the rates of constraints, in units of that of the largest velocity.
-const RATES: f64 = 4.0;
+const RATES: f64 = 2.0;
 
 /// Corrections below this fraction of the tolerance are round-off.
 const ROUND_OFF: f64 = 0.01;

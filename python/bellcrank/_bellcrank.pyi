@@ -26,7 +26,9 @@ __all__ = [
     "modes_of",
     "nearest",
     "open",
+    "parts_of",
     "plan",
+    "sensitivity",
     "set_fmu_host",
     "statics",
 ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import multiprocessing
 import os
+import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import (
@@ -44,8 +48,24 @@ LOST = {
 _known: dict[tuple[Any, ...], _bellcrank.Study] = {}
 
 
+@functools.cache
+def _end_with_parent(process: int) -> None:
+    """A worker of a pool whose coordinator was killed would wait for ever: once per process, a thread looks for that."""
+    if multiprocessing.parent_process() is None:
+        return
+    parent = os.getppid()
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=look, name="bellcrank: parent", daemon=True).start()
+
+
 def compute(spec: Spec, indices: list[int], folder: str) -> bytes:
     """Computes rows of a study in a worker, which reads the model once."""
+    _end_with_parent(os.getpid())
     (name, text, built, overrides, laws), study = spec
     key = (name, text, built, tuple(overrides), study)
     if key not in _known:

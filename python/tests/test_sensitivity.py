@@ -88,7 +88,7 @@ def test_a_gradient_takes_one_run_and_differences_remain_where_there_is_none() -
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("tune_suspension", 30), ("swing_test", 20), ("coupler_curve", 50), ("robot_inertias", 20)],
+    [("tune_suspension", 30), ("swing_test", 20), ("coupler_curve", 50), ("robot_inertias", 36)],
 )
 def test_examples_take_their_gradients_from_runs(name: str, most: int) -> None:
     pytest.importorskip("scipy")

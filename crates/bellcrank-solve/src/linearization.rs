@@ -111,12 +111,12 @@ pub struct Linearization {
 }
 
 /// Pieces of the equations at a point, as dense matrices.
-struct Dense<'a> {
+struct DensePieces<'a> {
     dynamics: &'a dyn Dynamics,
     w: Workspace,
 }
 
-impl Dense<'_> {
+impl DensePieces<'_> {
     fn derivative(&mut self, piece: Piece, wrt: Unknown, slopes: Slopes, at: &Point) -> Matrix {
         let layout = self.dynamics.layout();
         let (rows, columns) = (layout.rows(piece), layout.columns(wrt));
@@ -251,7 +251,7 @@ struct Transport {
 
 impl Transport {
     fn new(
-        dense: &mut Dense,
+        dense: &mut DensePieces,
         at: &Point,
         [g, mass, s, s_v]: [&Matrix; 4],
         plain: bool,
@@ -294,7 +294,7 @@ fn set(matrix: &mut Matrix, row: usize, column: usize, block: &Matrix) {
 /// The linearization about a point with its v̇ and λ.
 pub fn linearize(dynamics: &dyn Dynamics, at: &Point) -> Result<Linearization, LinearizationError> {
     if let Some(name) = dynamics.may_follow() {
-        let mut dense = Dense { dynamics, w: dynamics.workspace() };
+        let mut dense = DensePieces { dynamics, w: dynamics.workspace() };
         dynamics.realize(at, &mut dense.w);
         if dense.at_once(Piece::Force, Unknown::Lambda, at).largest() > 0.0 {
             return Err(LinearizationError::Follows { name: name.to_string() });
@@ -312,7 +312,7 @@ pub(crate) fn linearize_with_loads_as_they_are(
     if n > MOST_COORDINATES {
         return Err(LinearizationError::TooLarge { coordinates: n });
     }
-    let mut dense = Dense { dynamics, w: dynamics.workspace() };
+    let mut dense = DensePieces { dynamics, w: dynamics.workspace() };
     dynamics.realize(at, &mut dense.w);
     let g = dense.at_once(Piece::GtLambda, Unknown::Lambda, at).transpose();
     let mass = dense.derivative(Piece::MassAccel, Unknown::V, Slopes { v: 1.0, ..Slopes::default() }, at);

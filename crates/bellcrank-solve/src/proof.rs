@@ -48,12 +48,12 @@ pub struct Proof {
     /// Phases of the run with their seconds.
     #[serde(skip)]
     pub seconds: Vec<(&'static str, f64)>,
-    account: Account,
+    account: Sums,
 }
 
 /// What is summed up on the way.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Account {
+struct Sums {
     impulse: [f64; 6],
     /// The smallest and the largest momentum.
     extremes: ([f64; 6], [f64; 6]),
@@ -74,7 +74,7 @@ fn size(x: &[f64]) -> f64 {
 impl Proof {
     /// Adds the impulse of the loads over a share of a step, at a realized point with its v̇ and λ.
     pub fn push(&mut self, seconds: f64, dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) {
-        let Account { impulse, balance, .. } = &mut self.account;
+        let Sums { impulse, balance, .. } = &mut self.account;
         if dynamics.balance(at, w, balance) {
             for (sum, load) in impulse.iter_mut().zip(balance.load) {
                 *sum += seconds * load;
@@ -84,7 +84,7 @@ impl Proof {
 
     /// Looks at an accepted point, realized, with its v̇ and λ.
     pub fn look(&mut self, dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) {
-        let Account { impulse, extremes, loads, rows, balance: b } = &mut self.account;
+        let Sums { impulse, extremes, loads, rows, balance: b } = &mut self.account;
         rows.clear();
         rows.resize(dynamics.layout().m(), 0.0);
         dynamics.add(1.0, Piece::Acceleration, at, w, rows);
@@ -124,7 +124,7 @@ impl Proof {
 
     /// The momentum jumps, as in an impact: the balance starts anew from here.
     pub fn jump(&mut self, dynamics: &dyn Dynamics, at: &Point, w: &mut Workspace) {
-        let Account { impulse, loads, balance, .. } = &mut self.account;
+        let Sums { impulse, loads, balance, .. } = &mut self.account;
         if dynamics.balance(at, w, balance) {
             for k in 0..6 {
                 impulse[k] = balance.momentum[k] - self.momentum.0[k];

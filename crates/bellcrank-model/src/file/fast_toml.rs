@@ -87,7 +87,7 @@ enum Open {
 struct FastReader<'t> {
     text: &'t str,
     id: u32,
-    tables: Tables<'t>,
+    tables: TableList<'t>,
     /// The table of the last header.
     current: u32,
     /// Keys whose value is not read yet.
@@ -102,7 +102,7 @@ struct FastReader<'t> {
 
 impl<'t> FastReader<'t> {
     fn new(text: &'t str, id: u32) -> FastReader<'t> {
-        let tables = Tables::new(id);
+        let tables = TableList::new(id);
         FastReader { text, id, tables, current: 0, keys: Vec::new(), open: Vec::new(), header: 0, rare: false }
     }
 
@@ -226,7 +226,7 @@ impl EventReceiver for FastReader<'_> {
 
 /// What made a table: its header, the header of a table in it, or a dotted key.
 #[derive(Clone, Copy, PartialEq)]
-enum Made {
+enum TableOrigin {
     Header,
     Parent,
     Dots,
@@ -238,22 +238,22 @@ enum TomlItem {
 }
 
 struct Building<'t> {
-    made: Made,
+    made: TableOrigin,
     span: Span,
     entries: Vec<(Key<'t>, TomlItem)>,
 }
 
 /// The tables of a document; the first is the document.
-struct Tables<'t> {
+struct TableList<'t> {
     all: Vec<Building<'t>>,
     /// The entries by table and name.
     places: HashMap<(u32, &'t str), u32>,
 }
 
-impl<'t> Tables<'t> {
-    fn new(id: u32) -> Tables<'t> {
-        let root = Building { made: Made::Header, span: Span::new(id, 0, 0), entries: Vec::new() };
-        Tables { all: vec![root], places: HashMap::new() }
+impl<'t> TableList<'t> {
+    fn new(id: u32) -> TableList<'t> {
+        let root = Building { made: TableOrigin::Header, span: Span::new(id, 0, 0), entries: Vec::new() };
+        TableList { all: vec![root], places: HashMap::new() }
     }
 
     /// Adds an entry; nothing if there is one of the same name.
@@ -266,7 +266,7 @@ impl<'t> Tables<'t> {
         Some(())
     }
 
-    fn add_table(&mut self, table: u32, key: Key<'t>, made: Made, span: Span) -> Option<u32> {
+    fn add_table(&mut self, table: u32, key: Key<'t>, made: TableOrigin, span: Span) -> Option<u32> {
         let new = self.all.len() as u32;
         self.add(table, key, TomlItem::Table(new))?;
         self.all.push(Building { made, span, entries: Vec::new() });
@@ -274,23 +274,23 @@ impl<'t> Tables<'t> {
     }
 
     /// The table of a key, made if there is none; nothing if it was made in a way that lets nothing be added.
-    fn descend(&mut self, table: u32, key: Key<'t>, made: Made) -> Option<u32> {
+    fn descend(&mut self, table: u32, key: Key<'t>, made: TableOrigin) -> Option<u32> {
         let Some(&place) = self.places.get(&(table, key.0)) else { return self.add_table(table, key, made, key.1) };
         let TomlItem::Table(inner) = self.all[table as usize].entries[place as usize].1 else { return None };
-        let dotted = |made: Made| made == Made::Dots;
+        let dotted = |made: TableOrigin| made == TableOrigin::Dots;
         (dotted(self.all[inner as usize].made) == dotted(made)).then_some(inner)
     }
 
     /// A table with a header.
     fn open(&mut self, path: &[Key<'t>], span: Span) -> Option<u32> {
         let (key, parents) = path.split_last()?;
-        let parent = parents.iter().try_fold(0, |table, key| self.descend(table, *key, Made::Parent))?;
-        self.add_table(parent, *key, Made::Header, span)
+        let parent = parents.iter().try_fold(0, |table, key| self.descend(table, *key, TableOrigin::Parent))?;
+        self.add_table(parent, *key, TableOrigin::Header, span)
     }
 
     fn put(&mut self, table: u32, path: &[Key<'t>], node: Node) -> Option<()> {
         let (key, parents) = path.split_last()?;
-        let table = parents.iter().try_fold(table, |table, key| self.descend(table, *key, Made::Dots))?;
+        let table = parents.iter().try_fold(table, |table, key| self.descend(table, *key, TableOrigin::Dots))?;
         self.add(table, *key, TomlItem::Value(node))
     }
 

@@ -27,10 +27,10 @@ pub struct Unit {
 }
 
 /// A name, its size as a factor and a power of ten, and powers of m, kg, s, rad, A, K; whether prefixes go before it.
-type Row = (&'static str, f64, i32, [i32; 6], bool);
+type UnitRow = (&'static str, f64, i32, [i32; 6], bool);
 
 use std::f64::consts::PI;
-const ATOMS: &[Row] = &[
+const ATOMS: &[UnitRow] = &[
     ("m", 1.0, 0, [1, 0, 0, 0, 0, 0], true),
     ("g", 1.0, -3, [0, 1, 0, 0, 0, 0], true),
     ("s", 1.0, 0, [0, 0, 1, 0, 0, 0], true),
@@ -203,7 +203,7 @@ fn atom(text: &str) -> Option<(usize, Unit)> {
 }
 
 fn named(name: &str) -> Option<Unit> {
-    let unit = |&(_, factor, tens, powers, _): &Row| Unit { factor, tens, powers };
+    let unit = |&(_, factor, tens, powers, _): &UnitRow| Unit { factor, tens, powers };
     if let Some(row) = ATOMS.iter().find(|row| row.0 == name) {
         return Some(unit(row));
     }

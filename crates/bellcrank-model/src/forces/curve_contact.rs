@@ -91,7 +91,7 @@ fn make(values: &Values, place: &Placement) -> Made {
 }
 
 /// What the contact does.
-struct Contact<const N: usize> {
+struct CurveLoad<const N: usize> {
     meeting: Meeting<N>,
     /// ġ and N.
     rate: Dual<N>,
@@ -104,7 +104,7 @@ struct Contact<const N: usize> {
 
 impl CurveContact {
     /// The contact where it is closed.
-    fn contact<const N: usize>(&self, at: &Seen) -> Option<Contact<N>> {
+    fn contact<const N: usize>(&self, at: &Seen) -> Option<CurveLoad<N>> {
         let meeting = self.pair.meet::<N>(at.ends);
         if !Closing::acts(at.mode, CLOSED, meeting.gap.x) {
             return None;
@@ -122,11 +122,11 @@ impl CurveContact {
         let across = u - n * rate;
         let rho = (across.dot(across) + self.velocity * self.velocity).sqrt();
         let rubs = across * (Dual::constant(1.0) / rho);
-        Some(Contact { meeting, rate, push, normal, across, rubs })
+        Some(CurveLoad { meeting, rate, push, normal, across, rubs })
     }
 
     /// The force on the second body; along the normal only where no equation has it.
-    fn force<const N: usize>(&self, c: &Contact<N>) -> DualVec<N> {
+    fn force<const N: usize>(&self, c: &CurveLoad<N>) -> DualVec<N> {
         let pushes = if self.law.holds() { 0.0 } else { 1.0 };
         (c.meeting.normal * pushes - c.rubs * self.friction) * c.normal
     }

@@ -117,9 +117,9 @@ fn make(values: &Values, place: &Placement) -> Made {
 }
 
 /// The straight parts of a rope, and what it is as a whole.
-struct Course<const N: usize> {
+struct RopePath<const N: usize> {
     /// Unit vectors along the straight parts, their lengths and the rates of these.
-    parts: [Part<N>; PARTS],
+    parts: [RopePart<N>; PARTS],
     /// Angles of contact on the points between the ends.
     wraps: [Dual<N>; PARTS],
     length: Dual<N>,
@@ -128,7 +128,7 @@ struct Course<const N: usize> {
 }
 
 #[derive(Clone, Copy)]
-struct Part<const N: usize> {
+struct RopePart<const N: usize> {
     along: DualVec<N>,
     length: Dual<N>,
     rate: Dual<N>,
@@ -146,14 +146,14 @@ impl Rope {
         point.checked_sub(1).and_then(|k| self.pulleys.get(k)).copied()
     }
 
-    fn course<const N: usize>(&self, points: &[Vec3], velocities: &[Vec3]) -> Course<N> {
+    fn course<const N: usize>(&self, points: &[Vec3], velocities: &[Vec3]) -> RopePath<N> {
         let zero = Dual::constant(0.0);
         let p = |k: usize| DualVec::<N>::variables(points[k], 3 * k);
         let v = |k: usize| DualVec::<N>::variables(velocities[k], 3 * MAX_ENDS + 3 * k);
         let offset = |point: usize| self.pulley(point).map_or(0.0, |(r, side)| r * side);
-        let none = Part { along: DualVec::constant(Vec3::ZERO), length: zero, rate: zero };
+        let none = RopePart { along: DualVec::constant(Vec3::ZERO), length: zero, rate: zero };
         let count = self.points - 1;
-        let mut out = Course { parts: [none; PARTS], wraps: [zero; PARTS], length: zero, count };
+        let mut out = RopePath { parts: [none; PARTS], wraps: [zero; PARTS], length: zero, count };
         for (k, part) in out.parts.iter_mut().enumerate().take(count) {
             let d = p(k + 1) - p(k);
             // a tangent to both pulleys: the centres are beside it by their radii
@@ -162,7 +162,7 @@ impl Rope {
             let length = (square - beside * beside).sqrt();
             let left = DualVec([-d.0[1], d.0[0], zero]);
             let along = (d * length - left * beside) * (Dual::constant(1.0) / square);
-            *part = Part { along, length, rate: along.dot(v(k + 1) - v(k)) };
+            *part = RopePart { along, length, rate: along.dot(v(k + 1) - v(k)) };
             out.length = out.length + length;
         }
         for (k, (radius, side)) in self.pulleys.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Rope {
         out
     }
 
-    fn seen<const N: usize>(&self, at: &Seen) -> Course<N> {
+    fn seen<const N: usize>(&self, at: &Seen) -> RopePath<N> {
         let mut places = [[Vec3::ZERO; MAX_ENDS]; 2];
         for (k, end) in at.ends.iter().enumerate().take(self.points) {
             (places[0][k], places[1][k]) = (end.p, end.v);
@@ -182,7 +182,7 @@ impl Rope {
     }
 
     /// The push of a rope that is taut: its gap is what it is too short by.
-    fn push<const N: usize>(&self, at: &Seen, c: &Course<N>) -> Option<(Push, Dual<N>)> {
+    fn push<const N: usize>(&self, at: &Seen, c: &RopePath<N>) -> Option<(Push, Dual<N>)> {
         let gap = -c.length + self.length;
         if !Closing::acts(at.mode, CLOSED, gap.x) {
             return None;
@@ -193,7 +193,7 @@ impl Rope {
     }
 
     /// The tensions of the straight parts, whose mean over the length is the given one.
-    fn tensions<const N: usize>(&self, c: &Course<N>, mean: Dual<N>) -> [Dual<N>; PARTS] {
+    fn tensions<const N: usize>(&self, c: &RopePath<N>, mean: Dual<N>) -> [Dual<N>; PARTS] {
         if self.friction == 0.0 {
             return [mean; PARTS];
         }
@@ -212,7 +212,7 @@ impl Rope {
     }
 
     /// The force on each point, and the torque about z on its body.
-    fn loads<const N: usize>(&self, c: &Course<N>, tensions: &[Dual<N>]) -> [(DualVec<N>, Dual<N>); MAX_ENDS] {
+    fn loads<const N: usize>(&self, c: &RopePath<N>, tensions: &[Dual<N>]) -> [(DualVec<N>, Dual<N>); MAX_ENDS] {
         let mut out = [(DualVec::constant(Vec3::ZERO), Dual::constant(0.0)); MAX_ENDS];
         for (k, (part, tension)) in c.parts.iter().zip(tensions).enumerate().take(c.count) {
             for (point, sign) in [(k, 1.0), (k + 1, -1.0)] {
@@ -225,11 +225,11 @@ impl Rope {
     }
 }
 
-fn sum<const N: usize>(parts: &[Part<N>], of: impl Fn(&Part<N>) -> Dual<N>) -> Dual<N> {
+fn sum<const N: usize>(parts: &[RopePart<N>], of: impl Fn(&RopePart<N>) -> Dual<N>) -> Dual<N> {
     parts.iter().fold(Dual::constant(0.0), |sum, p| sum + of(p))
 }
 
-impl<const N: usize> Course<N> {
+impl<const N: usize> RopePath<N> {
     fn rate(&self) -> Dual<N> {
         sum(&self.parts[..self.count], |p| p.rate)
     }

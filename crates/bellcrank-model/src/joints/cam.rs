@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// A follower of the second body stays on a curve of the first.
 struct Cam {
     curve: Arc<Profile>,
-    follower: Follower,
+    follower: FollowerShape,
 }
 
-enum Follower {
+enum FollowerShape {
     /// A roller of this radius to one side of the curve.
     Roller { side: f64, radius: f64 },
     /// A flat face with this normal, in the second frame.
@@ -53,11 +53,11 @@ fn make(values: &Values, place: &Placement) -> Result<Box<dyn Joint>, Diagnostic
     let curve = Arc::new(Profile::read(values)?);
     values.at_most_one(&["radius", "face"])?;
     let follower = match (values.optional_number("radius"), values.optional_vector("face")) {
-        (Some(radius), _) => Follower::Roller { side: roller(values, &curve, &place.frames, radius)?, radius },
+        (Some(radius), _) => FollowerShape::Roller { side: roller(values, &curve, &place.frames, radius)?, radius },
         (None, Some(face)) => {
             let normal = if values.has("on") { face } else { place.frames[1].r.transpose_times(place.axes * face) };
             check_face(values, &curve, place)?;
-            Follower::Face { normal }
+            FollowerShape::Face { normal }
         }
         (None, None) => {
             let help = "add `radius = …` for a roller, or `face = […]` for a flat face; a point has the joint `point-on-curve`";
@@ -114,8 +114,8 @@ fn check_face(values: &Values, curve: &Profile, place: &Placement) -> Result<(),
 impl Joint for Cam {
     fn equations(&self, _space: Space) -> Vec<Box<dyn Equation>> {
         vec![match self.follower {
-            Follower::Roller { side, radius } => roll_on_curve(Beside { curve: self.curve.clone(), side }, radius),
-            Follower::Face { normal } => face_on_curve(self.curve.clone(), normal),
+            FollowerShape::Roller { side, radius } => roll_on_curve(Beside { curve: self.curve.clone(), side }, radius),
+            FollowerShape::Face { normal } => face_on_curve(self.curve.clone(), normal),
         }]
     }
     fn outline(&self) -> Vec<Vec3> {
@@ -123,8 +123,8 @@ impl Joint for Cam {
     }
     fn radii(&self) -> Vec<f64> {
         match self.follower {
-            Follower::Roller { radius, .. } => vec![0.0, radius],
-            Follower::Face { .. } => Vec::new(),
+            FollowerShape::Roller { radius, .. } => vec![0.0, radius],
+            FollowerShape::Face { .. } => Vec::new(),
         }
     }
 }

@@ -14,10 +14,10 @@ use serde::Deserialize;
 const LARGEST_JSON: usize = 32 << 20;
 
 /// Reads a file beside the mesh.
-pub type Beside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, Fault>;
+pub type FilesBeside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, Fault>;
 
 /// The binary form: a header, a chunk of JSON, a chunk of bytes. [glTF 2.0, 4]
-pub fn glb(bytes: &[u8], beside: Beside) -> Result<Mesh, Fault> {
+pub fn glb(bytes: &[u8], beside: FilesBeside) -> Result<Mesh, Fault> {
     let chunk = |at: usize, kind: &[u8; 4]| {
         let length = u32::from_le_bytes(number(bytes, at)?) as usize;
         let body = bytes.get(at + 8..(at + 8).checked_add(length)?)?;
@@ -31,7 +31,7 @@ pub fn glb(bytes: &[u8], beside: Beside) -> Result<Mesh, Fault> {
 }
 
 /// The form as text, whose buffers are beside it or in it.
-pub fn gltf(json: &[u8], binary: Option<&[u8]>, beside: Beside) -> Result<Mesh, Fault> {
+pub fn gltf(json: &[u8], binary: Option<&[u8]>, beside: FilesBeside) -> Result<Mesh, Fault> {
     if json.len() > LARGEST_JSON {
         return wrong(
             format!("has more than {} MB of JSON", LARGEST_JSON >> 20),
@@ -64,8 +64,8 @@ pub fn gltf(json: &[u8], binary: Option<&[u8]>, beside: Beside) -> Result<Mesh, 
 struct File {
     extensions_required: Vec<String>,
     scene: usize,
-    scenes: Vec<Scene>,
-    nodes: Vec<Node>,
+    scenes: Vec<GltfScene>,
+    nodes: Vec<SceneNode>,
     meshes: Vec<Primitives>,
     accessors: Vec<Accessor>,
     buffer_views: Vec<View>,
@@ -74,13 +74,13 @@ struct File {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Scene {
+struct GltfScene {
     nodes: Option<Vec<usize>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Node {
+struct SceneNode {
     // boxes: most nodes have none of them
     matrix: Option<Box<Matrix>>,
     translation: Option<Box<[f64; 3]>>,
@@ -141,7 +141,7 @@ struct Buffers {
     of: Vec<usize>,
 }
 
-fn buffers(file: &File, binary: Option<&[u8]>, beside: Beside) -> Result<Buffers, Fault> {
+fn buffers(file: &File, binary: Option<&[u8]>, beside: FilesBeside) -> Result<Buffers, Fault> {
     let mut buffers = Buffers { read: Vec::new(), of: Vec::new() };
     let mut named: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
     let mut total = 0;
@@ -175,7 +175,7 @@ fn buffers(file: &File, binary: Option<&[u8]>, beside: Beside) -> Result<Buffers
     Ok(buffers)
 }
 
-impl Node {
+impl SceneNode {
     /// From its own coordinates to those of the node that holds it.
     fn place(&self) -> Matrix {
         if let Some(matrix) = &self.matrix {
@@ -347,7 +347,7 @@ mod tests {
             bytes.extend(kind);
             bytes.extend(body);
         }
-        let beside: Beside = &|_| wrong("is not there", "");
+        let beside: FilesBeside = &|_| wrong("is not there", "");
         assert!(near(&glb(&bytes, beside).unwrap()));
         for n in (0..bytes.len()).step_by(7) {
             assert!(glb(&bytes[..n], beside).is_err(), "{n}");

@@ -125,7 +125,7 @@ pub const MODAL: &[Field] = &[
 ];
 
 /// Area, second moments against bending towards y and z, torsion constant.
-struct Section {
+struct CrossSection {
     area: f64,
     bending: [f64; 2],
     torsion: Option<f64>,
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
         Ok((to - from).norm())
     }
 
-    fn section(&self, t: &Values<'a>) -> Result<Section, Diagnostics> {
+    fn section(&self, t: &Values<'a>) -> Result<CrossSection, Diagnostics> {
         let what = t.what();
         let named = ["area", "second_moment"];
         let Some(s) = t.optional_table("section") else {
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
                 let message = format!("`second_moment` of {what} must be positive, found {wrong}");
                 return Err(t.error_at("second_moment", message).help("without it the beam has no stiffness").into());
             }
-            return Ok(Section {
+            return Ok(CrossSection {
                 area,
                 bending: [i[0], i[i.len() - 1]],
                 torsion: t.optional_number("torsion_constant"),
@@ -288,14 +288,14 @@ impl<'a> Reader<'a> {
                     return Err(s.error_at("inner", message).into());
                 }
                 let moment = PI / 4.0 * (r.powi(4) - i.powi(4));
-                Ok(Section { area: PI * (r * r - i * i), bending: [moment; 2], torsion: Some(2.0 * moment) })
+                Ok(CrossSection { area: PI * (r * r - i * i), bending: [moment; 2], torsion: Some(2.0 * moment) })
             }
             [None, None, Some(w), Some(h)] => {
                 let (long, short) = (w.max(h), w.min(h));
                 let k = short / long;
                 // to half a percent [Young & Budynas 2002, table 10.1]
                 let torsion = long * short.powi(3) * (1.0 / 3.0 - 0.21 * k * (1.0 - k.powi(4) / 12.0));
-                Ok(Section {
+                Ok(CrossSection {
                     area: w * h,
                     bending: [w * h.powi(3) / 12.0, h * w.powi(3) / 12.0],
                     torsion: Some(torsion),

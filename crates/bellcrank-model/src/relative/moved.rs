@@ -173,7 +173,7 @@ impl Relative {
         while c < node.end as usize {
             let end = self.tree.nodes[c].end as usize;
             if let Some(seat) = self.tree.seat(c, t) {
-                let branch = Branch { tree: self, c, m, seat, frame, s, by, at: t.joint[c] };
+                let branch = StationBranch { tree: self, c, m, seat, frame, s, by, at: t.joint[c] };
                 out.push(branch.moved(c..end, moves, here, at, t));
             }
             c = end;
@@ -182,7 +182,7 @@ impl Relative {
 }
 
 /// A branch on a station of a body that bends, with the motion of the body's frame at the joint that holds it.
-struct Branch<'a> {
+struct StationBranch<'a> {
     tree: &'a Relative,
     c: usize,
     m: usize,
@@ -195,7 +195,7 @@ struct Branch<'a> {
     at: Vec3,
 }
 
-impl Branch<'_> {
+impl StationBranch<'_> {
     /// Its part, for the mode's coordinate or velocity; the frame's motion is that at `from`.
     fn moved(&self, nodes: Range<usize>, moves: bool, from: Vec3, at: &Point, t: &TreeSpace) -> Moved {
         let reach = self.at - from;

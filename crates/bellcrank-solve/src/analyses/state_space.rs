@@ -226,7 +226,7 @@ impl StateSpace {
         let mut by_channels = Matrix::zeros(shown.outputs.len(), self.c.rows);
         let mut outputs = Vec::with_capacity(shown.outputs.len());
         for (row, (output, places)) in shown.outputs.iter().zip(&shown.places).enumerate() {
-            let slopes = Slopes::of(&output.value, t, places, &self.outputs);
+            let slopes = ChannelSlopes::of(&output.value, t, places, &self.outputs);
             // how far a step along each state moves a bend
             let reach = |slopes: &[f64]| {
                 let along =
@@ -290,15 +290,15 @@ impl StateSpace {
 }
 
 /// The value of an expression of channels, with its derivatives by them.
-struct Slopes {
+struct ChannelSlopes {
     at: f64,
     value: Vec<f64>,
     /// Of each bend, its distance and the derivatives of that.
     bends: Vec<(f64, Vec<f64>)>,
 }
 
-impl Slopes {
-    fn of(value: &Expression, t: f64, places: &[usize], channels: &[f64]) -> Slopes {
+impl ChannelSlopes {
+    fn of(value: &Expression, t: f64, places: &[usize], channels: &[f64]) -> ChannelSlopes {
         // of what cannot be followed, the branches of its values
         let bends = value.state_bends(1).unwrap_or_default();
         let known = |v: usize| if v == 0 { t } else { places.get(v - 1).map_or(f64::NAN, |i| channels[*i]) };
@@ -317,7 +317,7 @@ impl Slopes {
             value.follow(bends, Some(on), variable, |k, d| found[k].1.push(d.rate)).rate
         };
         let slopes = (1..=places.len()).map(|v| along(v, &bends, &mut found)).collect();
-        Slopes { at: at.value, value: slopes, bends: found }
+        ChannelSlopes { at: at.value, value: slopes, bends: found }
     }
 }
 

@@ -27,7 +27,7 @@ use std::time::Instant;
 pub struct Explicit {
     rk: RungeKutta,
     tableau: &'static Tableau,
-    form: Form,
+    form: RightHandSide,
     tolerances: Tolerances,
     weights: Weights,
     state: State,
@@ -62,7 +62,7 @@ struct Seconds {
 }
 
 /// The right-hand side: q̇ = N v, v̇ from M v̇ + Gᵀλ = f, G v̇ = γ, ż = φ.
-struct Form {
+struct RightHandSide {
     dynamics: Arc<dyn Dynamics>,
     linear: AccelerationSolver,
     point: Point,
@@ -90,7 +90,7 @@ pub(super) fn owner(dynamics: &dyn Dynamics, row: usize) -> (Unknown, usize) {
     }
 }
 
-impl Form {
+impl RightHandSide {
     /// Tells a tape what one evaluation leaves to the next.
     fn keep(&mut self, tape: &mut Tape) {
         self.linear.keep(tape);
@@ -207,7 +207,7 @@ impl Explicit {
         tolerances.weigh(&state, start, &mut weights);
         let mut y = Vec::new();
         stack(&state, linear.integrated(start), &mut y);
-        let mut form = Form {
+        let mut form = RightHandSide {
             linear,
             point: start.clone(),
             w: dynamics.workspace(),
@@ -259,7 +259,7 @@ fn largest(bodies: &[Range<usize>], weights: &Weights, n: usize, e: &[f64]) -> u
 /// Starts the method, with a first step of its own choice unless it is fixed.
 fn begin(
     rk: &mut RungeKutta,
-    form: &mut Form,
+    form: &mut RightHandSide,
     weights: &Weights,
     t: f64,
     y: &[f64],
@@ -270,7 +270,7 @@ fn begin(
     first.map(|_| ()).map_err(|e| singular(form, t, e))
 }
 
-fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
+fn singular(form: &RightHandSide, t: f64, error: LinearError) -> StepError {
     match error {
         LinearError::Singular { row } => StepError::Singular { t, culprit: subject(form, row) },
         LinearError::NotFinite { row } => StepError::NotFinite { t, culprit: subject(form, row) },
@@ -278,7 +278,7 @@ fn singular(form: &Form, t: f64, error: LinearError) -> StepError {
     }
 }
 
-fn subject(form: &Form, row: usize) -> Subject {
+fn subject(form: &RightHandSide, row: usize) -> Subject {
     let (unknown, block) = owner(&*form.dynamics, row);
     form.dynamics.subject(unknown, block)
 }
@@ -360,7 +360,7 @@ impl Explicit {
     fn project(&mut self) -> Result<(), StepError> {
         let from = self.clock();
         if !self.noisy() {
-            let Form { dynamics, w, linear, point, .. } = &mut self.form;
+            let RightHandSide { dynamics, w, linear, point, .. } = &mut self.form;
             // where the last stage is the end of the step
             let projected = match point.q == self.accepted.q {
                 true => linear.project_there(&**dynamics, &mut self.accepted, w),

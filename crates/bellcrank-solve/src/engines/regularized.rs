@@ -98,7 +98,7 @@ impl Default for Regularization {
 pub struct Srm {
     rk: RungeKutta,
     tableau: &'static Tableau,
-    form: Form,
+    form: IterateRates,
     limit: f64,
     exact_start: bool,
     all: bool,
@@ -114,7 +114,7 @@ pub struct Srm {
 
 /// The rates of all iterates.
 /// Its fields are the vectors of the scheme, named as in its equations.
-struct Form {
+struct IterateRates {
     dynamics: Arc<dyn Dynamics>,
     loops: Loops,
     point: Point,
@@ -133,7 +133,7 @@ struct Form {
     evaluations: usize,
 }
 
-impl Form {
+impl IterateRates {
     /// Numbers of one iterate.
     fn size(&self) -> usize {
         2 * self.point.q.len() + self.point.z.len()
@@ -261,7 +261,7 @@ impl Srm {
         let one: Vec<f64> = [&state.q[..], &state.v, &state.z].concat();
         let y = one.repeat(how.iterates);
         rk.start(start.t, &y, h);
-        let form = Form {
+        let form = IterateRates {
             loops,
             point: start.clone(),
             w,

@@ -71,7 +71,7 @@ struct Directions {
 
 /// What the iteration has seen of S.
 #[derive(Default)]
-struct Seen {
+struct SpectrumSeen {
     /// Unit directions that the present solution leaves out.
     redundant: Vec<Vec<f64>>,
     /// The largest eigenvalue of S, as far as it is known.
@@ -88,7 +88,7 @@ pub struct Cg {
     /// The residual of it.
     pub r: Vec<f64>,
     work: Directions,
-    seen: Seen,
+    seen: SpectrumSeen,
     /// What renewed factors would have spared since the last ones, in operations.
     spent: f64,
     /// How close to a singular position the last solve was: the smallest pivot of the factors of an earlier position, times the
@@ -149,7 +149,7 @@ impl Cg {
             mu: zero(),
             r: zero(),
             work: Directions { z: zero(), p: zero(), sp: zero() },
-            seen: Seen { redundant: Vec::new(), mobility, ritz: Vec::with_capacity(64) },
+            seen: SpectrumSeen { redundant: Vec::new(), mobility, ritz: Vec::with_capacity(64) },
             nearness: f64::INFINITY,
             ..Cg::default()
         }
@@ -286,7 +286,7 @@ impl Cg {
 }
 
 /// The equations of motion as a system of loops.
-struct Parts {
+struct LoopParts {
     dynamics: Arc<dyn Dynamics>,
     loops: Loops,
     /// Factors of the whole system at an earlier position.
@@ -299,7 +299,7 @@ struct Parts {
 
 /// The same at a realized point.
 struct Here<'a> {
-    of: &'a mut Parts,
+    of: &'a mut LoopParts,
     at: &'a Point,
     w: &'a mut Workspace,
 }
@@ -360,7 +360,7 @@ impl LoopSystem for Here<'_> {
 
 /// Accelerations and reactions by conjugate gradients on the loops.
 pub struct LoopCg {
-    parts: Parts,
+    parts: LoopParts,
     /// The iteration, and its counts.
     pub cg: Cg,
     /// Whether it was chosen by counts.
@@ -397,7 +397,7 @@ impl LoopCg {
             f: vec![0.0; n],
             rows: vec![0.0; m],
             a: vec![0.0; n],
-            parts: Parts { dynamics, loops, whole: None, made: false, left_out: 0.0, scratch: vec![0.0; n] },
+            parts: LoopParts { dynamics, loops, whole: None, made: false, left_out: 0.0, scratch: vec![0.0; n] },
         })
     }
 
@@ -524,7 +524,7 @@ impl LoopCg {
         loops.add_closing(1.0, &self.a, &mut cg.r);
         let scale = bias.max(largest(&self.a));
         self.iterate(TOLERANCE * scale, at, w)?;
-        let Parts { loops, scratch, .. } = &mut self.parts;
+        let LoopParts { loops, scratch, .. } = &mut self.parts;
         scratch.copy_from_slice(&self.f);
         loops.add_pull(-1.0, &self.cg.mu, scratch);
         loops.solve(scratch, Some(&self.rows), &mut at.vdot, Some(&mut at.lambda))?;

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A block on its way from the matrix of a step to that of its tree; those of bodies are made symmetric.
-struct Copy {
+struct TreeCopy {
     from: u32,
     to: u32,
     entries: u32,
@@ -57,10 +57,10 @@ pub struct LoopCounts {
 }
 
 /// Its fields are a tree, what closes its loops, and room to solve both.
-struct Parts {
+struct TreeAndLoops {
     tree: TreeLu,
     swept: BlockMatrix,
-    copies: Vec<Copy>,
+    copies: Vec<TreeCopy>,
     closings: Vec<LoopBlock>,
     /// The last matrix of a step.
     matrix: BlockMatrix,
@@ -78,14 +78,14 @@ struct Parts {
 
 /// A linear solver for the matrices of implicit steps of machines with many loops.
 pub struct LoopStep {
-    parts: Parts,
+    parts: TreeAndLoops,
     /// The iteration, and its counts.
     pub cg: Cg,
     counts: Arc<LoopCounts>,
     flops: Flops,
 }
 
-impl Parts {
+impl TreeAndLoops {
     /// x of the bodies −= c Dᵀμ.
     fn pull(&mut self, c: f64, mu: &[f64]) {
         for k in &self.closings {
@@ -121,7 +121,7 @@ impl Parts {
     }
 }
 
-impl LoopSystem for Parts {
+impl LoopSystem for TreeAndLoops {
     fn product(&mut self, p: &[f64], out: &mut [f64]) -> Result<(), LinearError> {
         self.x[..self.bodies].fill(0.0);
         self.pull(-1.0, p);
@@ -241,7 +241,7 @@ impl LoopStep {
                 let to = own.offset(i, number[column] as usize)?;
                 let entries = (pattern.size(row) * pattern.size(column)) as u32;
                 let body = if row == column && is_body(row) { pattern.size(row) as u32 } else { 0 };
-                copies.push(Copy { from: from as u32, to, entries, body });
+                copies.push(TreeCopy { from: from as u32, to, entries, body });
             }
         }
         let cut = loops.cut.iter().map(|&k| row_block[k]);
@@ -252,7 +252,7 @@ impl LoopStep {
             cg: Cg::new(loop_rows.len(), 0.0),
             counts,
             flops: Flops::default(),
-            parts: Parts {
+            parts: TreeAndLoops {
                 tree: linear,
                 copies,
                 closings,

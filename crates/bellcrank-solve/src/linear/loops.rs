@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// A block of Gᵀ or Dᵀ as it is emitted: a body's rows by a constraint's columns.
 #[derive(Clone, Debug)]
-struct Block {
+struct EmittedBlock {
     body: Range<usize>,
     rows: Range<usize>,
     at: usize,
@@ -34,21 +34,21 @@ struct Block {
 }
 
 /// All blocks of Gᵀ and Dᵀ at a point, one after the other.
-struct Gradients {
+struct LoopGradients {
     pairs: Vec<(u32, u32)>,
     offsets: Vec<u32>,
     values: Vec<f64>,
 }
 
-impl Gradients {
-    fn new(dynamics: &dyn Dynamics) -> Gradients {
+impl LoopGradients {
+    fn new(dynamics: &dyn Dynamics) -> LoopGradients {
         let (layout, pairs) = (dynamics.layout(), dynamics.pattern(Piece::GtLambda, Unknown::Lambda));
         let (mut offsets, mut size) = (Vec::with_capacity(pairs.len()), 0);
         for &(b, k) in &pairs {
             offsets.push(size as u32);
             size += layout.bodies[b as usize].len() * layout.constraints[k as usize].len();
         }
-        Gradients { pairs, offsets, values: vec![0.0; size] }
+        LoopGradients { pairs, offsets, values: vec![0.0; size] }
     }
 
     /// Evaluates them at a realized point.
@@ -127,8 +127,8 @@ pub struct Loops {
     linear: TreeLu,
     matrix: BlockMatrix,
     mass: Vec<u32>,
-    blocks: Vec<Block>,
-    gradients: Gradients,
+    blocks: Vec<EmittedBlock>,
+    gradients: LoopGradients,
     numbering: Numbering,
     /// Places in μ of redundant equations, which are left out: D has no such rows.
     left_out: Vec<usize>,
@@ -165,7 +165,7 @@ impl Loops {
     fn with(
         dynamics: Arc<dyn Dynamics>,
         at: &Point,
-        choose: impl FnOnce(&Gradients, &dyn Dynamics) -> SpanningTree,
+        choose: impl FnOnce(&LoopGradients, &dyn Dynamics) -> SpanningTree,
     ) -> Option<Loops> {
         if dynamics.recursive() {
             return None; // their mass matrix, which nobody needs, would be full along every branch
@@ -174,7 +174,7 @@ impl Loops {
         if mass_pairs.iter().any(|(a, b)| a != b) {
             return None;
         }
-        let mut gradients = Gradients::new(&*dynamics);
+        let mut gradients = LoopGradients::new(&*dynamics);
         let mut w = dynamics.workspace();
         dynamics.realize(at, &mut w);
         gradients.evaluate(&*dynamics, at, &mut w);
@@ -192,7 +192,7 @@ impl Loops {
         let block = |(&(b, k), &at): (&(u32, u32), &u32)| {
             let (b, k) = (b as usize, k as usize);
             let tree = column(k).and_then(|c| Some([find(block_of[b], c)?, find(c, block_of[b])?]));
-            Block { body: layout.bodies[b].clone(), rows: layout.constraints[k].clone(), at: at as usize, tree }
+            EmittedBlock { body: layout.bodies[b].clone(), rows: layout.constraints[k].clone(), at: at as usize, tree }
         };
         let blocks = gradients.pairs.iter().zip(&gradients.offsets).map(block).collect();
         let place = |b: &u32| block_of[*b as usize] as usize;

@@ -58,7 +58,7 @@ pub enum IterationError {
 
 /// A contraction, the first correction it was measured on, and how often it has been relied on.
 #[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
-struct Measured {
+struct Contraction {
     contraction: f64,
     on: f64,
     relied_on: usize,
@@ -107,7 +107,7 @@ pub(super) struct Convergence {
     /// The slope of the last solve.
     last_slope: f64,
     /// What is known of the contraction.
-    measured: Option<Measured>,
+    measured: Option<Contraction>,
     /// The first correction that was not cut short, the number of those before it, and the last correction.
     first: f64,
     cut_short: usize,
@@ -170,7 +170,7 @@ impl Convergence {
         let contraction = size / self.before;
         self.before = size;
         if iteration == self.cut_short + 1 {
-            self.measured = Some(Measured { contraction, on: self.first, relied_on: 0 });
+            self.measured = Some(Contraction { contraction, on: self.first, relied_on: 0 });
         }
         let is_first = iteration == self.cut_short;
         if let Some(exact) = limits.exact {

@@ -31,12 +31,12 @@ struct Exchange {
     /// Whether its state can be taken and set.
     keeps_state: bool,
     step: f64,
-    memory: Memory,
+    memory: GuestProgress,
 }
 
 /// How far an FMU has come, and what it goes on with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Memory {
+struct GuestProgress {
     from: f64,
     exchanges: u64,
     values: Vec<f64>,
@@ -45,7 +45,7 @@ struct Memory {
 /// What an FMU needs to go on from an earlier time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct SavedGuest {
-    memory: Memory,
+    memory: GuestProgress,
     state: Vec<u8>,
 }
 
@@ -132,7 +132,7 @@ impl Simulation {
             let (guest, outputs) = started.map_err(|why| StepError::Fmu { t, culprit: subject.clone(), why })?;
             let sets: Vec<InputId> = fmu.outputs.iter().map(|(_, input)| InputId(*input)).collect();
             changes.extend(sets.iter().copied().zip(outputs));
-            let memory = Memory { from: t, exchanges: 0, values };
+            let memory = GuestProgress { from: t, exchanges: 0, values };
             let (keeps_state, step) = (fmu.description.keeps_state, fmu.step / finer);
             self.guests.0.push(Exchange { guest, subject, given, sets, keeps_state, step, memory });
             self.plan.note_exchange(&fmu.name, step);

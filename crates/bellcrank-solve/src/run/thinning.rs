@@ -36,12 +36,12 @@ struct WaitingRow {
 
 /// The least and the greatest value of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Bounds {
+struct MinMax {
     least: f64,
     greatest: f64,
 }
 
-const NOTHING: Bounds = Bounds { least: f64::INFINITY, greatest: f64::NEG_INFINITY };
+const NOTHING: MinMax = MinMax { least: f64::INFINITY, greatest: f64::NEG_INFINITY };
 
 /// Rows on their way to the recorder.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -53,7 +53,7 @@ pub(super) struct Thinning {
     /// Rows there is room for.
     room: usize,
     /// Of each channel, among the rows that were handed out.
-    records: Vec<Bounds>,
+    records: Vec<MinMax>,
     waiting: Vec<WaitingRow>,
     /// Rows that waited after they were last looked through.
     looked_through: usize,
@@ -127,7 +127,7 @@ impl Thinning {
         self.room = self.room.saturating_sub(self.waiting.len());
         for row in self.waiting.drain(..) {
             for (of, x) in self.records.iter_mut().zip(&row.values) {
-                *of = Bounds { least: of.least.min(*x), greatest: of.greatest.max(*x) };
+                *of = MinMax { least: of.least.min(*x), greatest: of.greatest.max(*x) };
             }
             out(row.t, &row.values)?;
         }
@@ -220,8 +220,8 @@ mod tests {
         out
     }
 
-    fn bounds(rows: impl Iterator<Item = f64>) -> Bounds {
-        rows.fold(NOTHING, |b, x| Bounds { least: b.least.min(x), greatest: b.greatest.max(x) })
+    fn bounds(rows: impl Iterator<Item = f64>) -> MinMax {
+        rows.fold(NOTHING, |b, x| MinMax { least: b.least.min(x), greatest: b.greatest.max(x) })
     }
 
     #[test]

@@ -14,7 +14,7 @@ const SEARCHED_UP_TO: usize = 400;
 const NOTICED: f64 = 1e-6;
 
 /// Some rows A x = b that come and go together.
-struct Side {
+struct RowGroup {
     subject: Subject,
     rows: Vec<(Vec<f64>, f64)>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn contradicting(dynamics: &dyn Dynamics, at: &Point, w: &mut Workspa
 }
 
 /// The fewest sides that contradict each other.
-fn fewest(all: Vec<Side>, n: usize) -> Vec<Subject> {
+fn fewest(all: Vec<RowGroup>, n: usize) -> Vec<Subject> {
     let everything: Vec<usize> = (0..all.len()).collect();
     let Some(off) = left_over(&all, &everything, n) else { return Vec::new() };
     let largest = off.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -79,7 +79,7 @@ fn fewest(all: Vec<Side>, n: usize) -> Vec<Subject> {
 }
 
 /// What least squares leave of the rows of some sides, by side.
-fn left_over(all: &[Side], set: &[usize], n: usize) -> Option<Vec<Vec<f64>>> {
+fn left_over(all: &[RowGroup], set: &[usize], n: usize) -> Option<Vec<Vec<f64>>> {
     let rows: Vec<&(Vec<f64>, f64)> = set.iter().flat_map(|k| &all[*k].rows).collect();
     let a: Vec<f64> = rows.iter().flat_map(|(row, _)| row.iter().copied()).collect();
     let b: Vec<f64> = rows.iter().map(|(_, b)| *b).collect();
@@ -99,7 +99,7 @@ fn all_sides(
     at: &Point,
     w: &mut Workspace,
     rates: bool,
-) -> Vec<Side> {
+) -> Vec<RowGroup> {
     let layout = dynamics.layout();
     let n = layout.n();
     let mut matrix = vec![vec![0.0; n]; layout.m()];
@@ -121,10 +121,10 @@ fn all_sides(
         }
         (row, if size > 0.0 { b / size } else { b })
     };
-    let mut sides: Vec<Side> = Vec::new();
+    let mut sides: Vec<RowGroup> = Vec::new();
     let mut add = |subject: Subject, row: (Vec<f64>, f64)| match sides.iter_mut().find(|s| s.subject == subject) {
         Some(side) => side.rows.push(row),
-        None => sides.push(Side { subject, rows: vec![row] }),
+        None => sides.push(RowGroup { subject, rows: vec![row] }),
     };
     for i in (0..n).filter(|i| given.is_some() && dynamics.velocity_given(*i)) {
         let mut row = vec![0.0; n];

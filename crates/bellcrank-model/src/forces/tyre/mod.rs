@@ -240,7 +240,7 @@ fn positive(values: &Values, key: &str) -> Result<Option<[f64; 2]>, Diagnostics>
 }
 
 /// Where the wheel stands over the road, and how it moves there.
-struct Contact<const N: usize> {
+struct Patch<const N: usize> {
     /// To the contact from the origin of the first frame, and from the wheel's centre.
     arms: [DualVec<N>; 2],
     normal: DualVec<N>,
@@ -253,12 +253,12 @@ struct Contact<const N: usize> {
     gap_rate: Dual<N>,
     /// Sine and cosine of γ.
     camber: [Dual<N>; 2],
-    motion: Motion<N>,
+    motion: WheelMotion<N>,
     rolling_radius: Dual<N>,
 }
 
 /// How the wheel moves over the road.
-struct Motion<const N: usize> {
+struct WheelMotion<const N: usize> {
     /// V.
     speed: Dual<N>,
     /// R_e Ω.
@@ -279,7 +279,7 @@ struct Forces<const N: usize> {
 }
 
 impl Tyre {
-    fn contact<const N: usize>(&self, at: &Seen) -> Contact<N> {
+    fn contact<const N: usize>(&self, at: &Seen) -> Patch<N> {
         let [road, wheel] = [0, 1].map(|k| DualFrame::<N>::of(&at.ends[k], k));
         // along, to the left and up; the axle of the plane points away from the reader
         let (axes, axle) = match self.space {
@@ -306,7 +306,7 @@ impl Tyre {
         let speed = forward.dot(wheel.v - road.v - road.w.cross(d));
         let rolling_radius = self.rolling_radius.map_or(distance, Dual::constant);
         let transport = (speed * speed + self.velocity * self.velocity).sqrt();
-        Contact {
+        Patch {
             arms: [arm1, arm],
             normal,
             forward,
@@ -316,13 +316,13 @@ impl Tyre {
             gap: distance - self.radius,
             gap_rate: normal.dot(u) / cos_camber,
             camber: [sin_camber, cos_camber],
-            motion: Motion { speed, rolls: spin * rolling_radius, across: left.dot(u), transport },
+            motion: WheelMotion { speed, rolls: spin * rolling_radius, across: left.dot(u), transport },
             rolling_radius,
         }
     }
 
     /// The slips κ and tan α: states, or what the motion says.
-    fn slips<const N: usize>(&self, at: &Seen, c: &Contact<N>) -> [Dual<N>; 2] {
+    fn slips<const N: usize>(&self, at: &Seen, c: &Patch<N>) -> [Dual<N>; 2] {
         let c = &c.motion;
         match (self.relaxation, at.z) {
             (Some(_), [kappa, tan_alpha, ..]) => {
@@ -334,7 +334,7 @@ impl Tyre {
     }
 
     /// The rates of the slips that are states.
-    fn slip_rates<const N: usize>(&self, at: &Seen, c: &Contact<N>) -> [Dual<N>; 2] {
+    fn slip_rates<const N: usize>(&self, at: &Seen, c: &Patch<N>) -> [Dual<N>; 2] {
         let Some([along, across]) = self.relaxation else { return [Dual::constant(0.0); 2] };
         let ([kappa, tan_alpha], c) = (self.slips(at, c), &c.motion);
         [
@@ -344,14 +344,14 @@ impl Tyre {
     }
 
     /// The forces, where the wheel is on the road.
-    fn forces<const N: usize>(&self, at: &Seen, c: &Contact<N>) -> Option<Forces<N>> {
+    fn forces<const N: usize>(&self, at: &Seen, c: &Patch<N>) -> Option<Forces<N>> {
         if !Closing::acts(at.mode, CLOSED, c.gap.x) {
             return None;
         }
         let push = self.law.push(c.gap.x, c.gap_rate.x);
         let load = c.gap.chain2(c.gap_rate, push.force, [push.by_gap, push.by_rate]) / c.camber[1];
         let [kappa, tan_alpha] = self.slips(at, c);
-        let Motion { speed, rolls, transport, .. } = c.motion;
+        let WheelMotion { speed, rolls, transport, .. } = c.motion;
         let forward = speed / transport;
         let side = if self.mirrored { -1.0 } else { 1.0 };
         let (tan_alpha, sin_camber) = (tan_alpha * side, c.camber[0] * side);
@@ -370,7 +370,7 @@ impl Tyre {
     }
 
     /// The loads on both ends: force and torque of each.
-    fn loads<const N: usize>(&self, c: &Contact<N>, f: &Forces<N>) -> [[DualVec<N>; 2]; 2] {
+    fn loads<const N: usize>(&self, c: &Patch<N>, f: &Forces<N>) -> [[DualVec<N>; 2]; 2] {
         let [fx, fy, mz] = f.grip;
         let force = c.normal * f.slip.load + c.forward * fx + c.left * fy;
         // along the road the wheel has the lever of its rolling radius

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A function of the second point as the first frame sees it, y = R₁ᵀ(p₂ − p₁), in the world: its value, gradient and second
 /// derivative.
-pub struct Field {
+pub struct SignedDistance {
     /// The value.
     pub value: f64,
     /// ∂/∂y.
@@ -17,7 +17,7 @@ pub struct Field {
     pub bend: Mat3,
 }
 
-impl Field {
+impl SignedDistance {
     /// The row of G: slope·(δp₂ − δp₁ − θ₁×d).
     fn row(&self, d: Vec3) -> Row {
         let mut row = Row::default();
@@ -57,7 +57,7 @@ pub struct Beside {
 
 impl Beside {
     /// The distance in the world, and the parameter of the foot.
-    pub fn distance(&self, at: &[crate::frames::Frame]) -> (Field, f64) {
+    pub fn distance(&self, at: &[crate::frames::Frame]) -> (SignedDistance, f64) {
         let r = at[0].r;
         let y = r.transpose_times(at[1].p - at[0].p);
         let s = self.curve.foot(y);
@@ -67,11 +67,11 @@ impl Beside {
         let value = n.dot(y - local.at);
         let bent = self.side * local.curvature();
         let t = r * t;
-        (Field { value, slope: r * n, bend: t.outer(t) * (-bent / (1.0 - bent * value)) }, s)
+        (SignedDistance { value, slope: r * n, bend: t.outer(t) * (-bent / (1.0 - bent * value)) }, s)
     }
 
     /// The height over the curve, y_z − c_z(s) at the foot s, in the world.
-    fn height(&self, at: &Frames) -> Field {
+    fn height(&self, at: &Frames) -> SignedDistance {
         let r = at.ends[0].r;
         let y = r.transpose_times(at.ends[1].p - at.ends[0].p);
         let s = self.curve.foot(y);
@@ -84,7 +84,7 @@ impl Beside {
         let d_by = by * (3.0 * c1.dot(c2) - flat(self.curve.third(s)).dot(off)) - c2;
         let second = c2.outer(by) * (1.0 / d) - c1.outer(d_by) * (1.0 / (d * d));
         let bend = by.outer(by) * -l.bend[2] - second * l.slope[2];
-        Field { value: y[2] - l.at[2], slope: r * (Vec3::Z - by * l.slope[2]), bend: r * bend * r.transpose() }
+        SignedDistance { value: y[2] - l.at[2], slope: r * (Vec3::Z - by * l.slope[2]), bend: r * bend * r.transpose() }
     }
 }
 
@@ -106,7 +106,7 @@ pub fn roll_on_curve(beside: Beside, radius: f64) -> Box<dyn Equation> {
 }
 
 impl OnCurve {
-    fn fields(&self, at: &Frames) -> impl Iterator<Item = Field> {
+    fn fields(&self, at: &Frames) -> impl Iterator<Item = SignedDistance> {
         let first = self.beside.distance(at.ends).0;
         let second = self.with_height.then(|| self.beside.height(at));
         std::iter::once(first).chain(second)
@@ -161,7 +161,7 @@ pub fn face_on_curve(curve: Arc<Profile>, normal: Vec3) -> Box<dyn Equation> {
 }
 
 /// Where a face touches: its normal m, d = p₂ − p₁, the contact C from p₁, its tangent and c″ there, and the parameter.
-struct Touch {
+struct FaceTouch {
     m: Vec3,
     d: Vec3,
     c: Vec3,
@@ -171,12 +171,12 @@ struct Touch {
 }
 
 impl FaceOnCurve {
-    fn touch(&self, at: &Frames) -> Touch {
+    fn touch(&self, at: &Frames) -> FaceTouch {
         let (r, m) = (at.ends[0].r, at.ends[1].r * self.normal);
         let s = self.curve.farthest(r.transpose_times(m));
         let local = self.curve.at(s);
         let (c, tangent, bend) = (r * local.at, r * local.slope, r * local.bend);
-        Touch { m, d: at.ends[1].p - at.ends[0].p, c, tangent, bend, s }
+        FaceTouch { m, d: at.ends[1].p - at.ends[0].p, c, tangent, bend, s }
     }
 }
 

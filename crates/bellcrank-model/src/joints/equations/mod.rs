@@ -9,7 +9,7 @@ mod motion;
 mod points;
 mod rolling;
 
-pub use curves::{Beside, FaceOnCurve, Field, OnCurve, add_bend, face_on_curve, on_curve, roll_on_curve};
+pub use curves::{Beside, FaceOnCurve, OnCurve, SignedDistance, add_bend, face_on_curve, on_curve, roll_on_curve};
 pub use motion::{Couple, Follow, Measure, couple, follow, follow_rate, hold};
 pub use points::{
     Coincide, Distance, Homokinetic, Perpendicular, Trace, coincide, distance, homokinetic, perpendicular, trace,

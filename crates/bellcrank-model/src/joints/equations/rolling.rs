@@ -8,7 +8,7 @@ use bellcrank_math::{Mat3, Vec3};
 
 /// Where the second body touches the first: the velocity there of one against the other,
 /// u = v₂ + ω₂×ρ − v₁ − ω₁×(d + ρ).
-struct Contact {
+struct RollingContact {
     /// p₂ − p₁.
     d: Vec3,
     /// From p₂ to the contact.
@@ -17,7 +17,7 @@ struct Contact {
     rho_by: [Mat3; 2],
 }
 
-impl Contact {
+impl RollingContact {
     /// The row τ·u.
     fn row(&self, tau: Vec3) -> Row {
         let mut row = Row::default();
@@ -52,8 +52,8 @@ pub fn no_slip_along(axis: usize) -> Box<dyn Equation> {
 }
 
 impl NoSlipAlong {
-    fn contact(at: &Frames) -> Contact {
-        Contact { d: at.ends[1].p - at.ends[0].p, rho: Vec3::ZERO, rho_by: [Mat3::ZERO; 2] }
+    fn contact(at: &Frames) -> RollingContact {
+        RollingContact { d: at.ends[1].p - at.ends[0].p, rho: Vec3::ZERO, rho_by: [Mat3::ZERO; 2] }
     }
 }
 
@@ -100,7 +100,7 @@ impl Roll {
         if self.slip { &[X, Y] } else { &[Z] }
     }
 
-    fn contact(&self, at: &Frames) -> Contact {
+    fn contact(&self, at: &Frames) -> RollingContact {
         let (n, a) = (at.ends[0].axis(Z), at.ends[1].axis(Z));
         let lean = n.dot(a);
         let w = n - a * lean;
@@ -109,7 +109,11 @@ impl Roll {
         let across = (Mat3::IDENTITY - e.outer(e)) * (-self.radius / s);
         let by_plane = (a.outer(a) - Mat3::IDENTITY) * n.tilde();
         let by_disk = (a.outer(n) + Mat3::IDENTITY * lean) * a.tilde();
-        Contact { d: at.ends[1].p - at.ends[0].p, rho: e * -self.radius, rho_by: [across * by_plane, across * by_disk] }
+        RollingContact {
+            d: at.ends[1].p - at.ends[0].p,
+            rho: e * -self.radius,
+            rho_by: [across * by_plane, across * by_disk],
+        }
     }
 }
 
@@ -129,10 +133,10 @@ impl SphereRolls {
         if self.space == Space::Plane { &[X] } else { &[X, Y] }
     }
 
-    fn contact(&self, at: &Frames) -> Contact {
+    fn contact(&self, at: &Frames) -> RollingContact {
         let n = at.ends[0].axis(if self.space == Space::Plane { Y } else { Z });
         let rho_by = [n.tilde() * self.radius, Mat3::ZERO];
-        Contact { d: at.ends[1].p - at.ends[0].p, rho: n * -self.radius, rho_by }
+        RollingContact { d: at.ends[1].p - at.ends[0].p, rho: n * -self.radius, rho_by }
     }
 }
 

@@ -9,7 +9,7 @@
 //! Of 60 runs of four-bars in a row (5, 10 and 40 of them, dop853 and dopri5, both coordinates, rtol 1e-7 to 1e-11, flat three times) all
 //! pass. Without stages on the constraints 11 do not, and without errors along them 10; in joint coordinates none at 1e-11 does without [`Fading`].
 
-use super::{AccelerationSolver, Explicit, Form, counted, norm};
+use super::{AccelerationSolver, Explicit, RightHandSide, counted, norm};
 use crate::linear::kkt::Kkt;
 use crate::linear::rank;
 use crate::redundancy;
@@ -72,7 +72,7 @@ impl Fading {
     }
 }
 
-impl Form {
+impl RightHandSide {
     /// The smallest pivot of the matrix at hand, relative to what its row was where it was largest.
     pub(super) fn pivot_at_hand(&mut self) -> f64 {
         match &mut self.linear {

@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 
 /// A block that goes from the whole matrix into that of the motion; one of q goes there by way of its body's S⁻¹.
 #[derive(Clone, Copy)]
-struct Copy {
+struct MotionCopy {
     from: u32,
     to: u32,
     rows: u16,
@@ -26,7 +26,7 @@ struct Copy {
 pub(super) struct Motion {
     pub(super) matrix: BlockMatrix,
     pub(super) linear: Box<dyn LinearSolver>,
-    copies: Vec<Copy>,
+    copies: Vec<MotionCopy>,
     pub(super) rows: Vec<Range<usize>>,
     pub(super) columns: Vec<Range<usize>>,
     pub(super) x: Vec<f64>,
@@ -73,9 +73,9 @@ impl Motion {
         let own = Arc::new(BlockPattern::new(sizes, classes, entries));
         let copies = found.iter().filter_map(|&(r, c, from, body)| {
             let (rows, columns) = (own.size(r) as u16, own.size(c) as u16);
-            Some(Copy { from: from as u32, to: own.offset(r, c)?, rows, columns, body: body.unwrap_or(NONE) })
+            Some(MotionCopy { from: from as u32, to: own.offset(r, c)?, rows, columns, body: body.unwrap_or(NONE) })
         });
-        let mut copies: Vec<Copy> = copies.collect();
+        let mut copies: Vec<MotionCopy> = copies.collect();
         copies.shrink_to_fit();
         drop(found);
         Motion {

@@ -104,9 +104,9 @@ pub struct Bdf {
     options: BdfOptions,
     clock: Clock,
     /// The step that is prepared or will be tried next.
-    next: Choice,
+    next: OrderAndStep,
     /// The last accepted step; of order 0 before the first.
-    last: Choice,
+    last: OrderAndStep,
     pace: Pace,
     /// ψ_i(n), i = 1 … k_last + 1, at i − 1.
     psi: [f64; COLUMNS],
@@ -124,7 +124,7 @@ pub struct Bdf {
 
 /// Order and size of a step, and the time it leads to.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Choice {
+struct OrderAndStep {
     k: usize,
     h: f64,
     t: f64,
@@ -187,8 +187,8 @@ impl Bdf {
         Bdf {
             options: BdfOptions { max_order: options.max_order.clamp(1, HIGHEST_ORDER), ..options },
             clock: Clock::at(0.0),
-            next: Choice { k: 1, h: 0.0, t: 0.0 },
-            last: Choice::default(),
+            next: OrderAndStep { k: 1, h: 0.0, t: 0.0 },
+            last: OrderAndStep::default(),
             pace: Pace { opening: true, ..Pace::default() },
             psi: [0.0; COLUMNS],
             phi: Vec::new(),

@@ -19,7 +19,7 @@ pub(crate) struct EnergyMonitor {
     stored: (f64, f64),
     /// The power where the last step ended, if nothing has jumped since, and what is known of the present step.
     known: Option<Power>,
-    begun: Option<Begun>,
+    begun: Option<StepWork>,
 }
 
 /// The power at a time.
@@ -31,7 +31,7 @@ struct Power {
 
 /// The work of a step, but for the power at its end times a weight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Begun {
+struct StepWork {
     work: f64,
     weight: f64,
 }
@@ -99,7 +99,7 @@ impl Monitor for EnergyMonitor {
             }
             Ok(observer.dynamics.power(&observer.point, &mut observer.w))
         };
-        if let Some(Begun { work, weight }) = self.begun.take() {
+        if let Some(StepWork { work, weight }) = self.begun.take() {
             // nobody has looked at the end of that step
             self.work += work + weight * power(*from, observer)?;
         }
@@ -111,7 +111,7 @@ impl Monitor for EnergyMonitor {
             for place in rule.inside {
                 work += h * rule.weight * power(*from + place * h, observer)?;
             }
-            self.begun = Some(Begun { work, weight: h * rule.end });
+            self.begun = Some(StepWork { work, weight: h * rule.end });
             return Ok(());
         }
         for (place, weight) in GAUSS {
@@ -123,7 +123,7 @@ impl Monitor for EnergyMonitor {
     fn measure(&mut self, view: &mut StepView<'_>) {
         let now = view.observer.dynamics.energy(view.engine.point(), &mut view.observer.w);
         self.known = Some(Power { t: view.engine.state().t, power: now.power });
-        if let Some(Begun { work, weight }) = self.begun.take() {
+        if let Some(StepWork { work, weight }) = self.begun.take() {
             self.work += work + weight * now.power;
         }
         self.energy.last = now.kinetic + now.stored;

@@ -96,7 +96,7 @@ pub fn gradients(
     let functionals: Vec<Functional> =
         of.iter().zip(&places).map(|((_, measure), k)| found.functional(*k, *measure)).collect::<Result<_, _>>()?;
     let end = run.state().clone();
-    let seen = Seen::new(system, &asked.outputs, &options)?;
+    let seen = OutputSources::new(system, &asked.outputs, &options)?;
     let mut back = Back::new((system, seen, options), (&asked, &found), (&functionals, places), pairs, &end)?;
     back.go(&moves, end)?;
     let measured = functionals.iter().zip(back.finish(&tangents)).map(|(of, derivatives)| Measured {
@@ -164,7 +164,7 @@ type Adjoints = Vec<Tangent>;
 
 /// What outputs are computed from: their channels, which are differenced, and their expressions, which have exact derivatives. (The angle
 /// acos(−z/l) of a pendulum that hangs is exact to nobody's differences.)
-struct Seen {
+struct OutputSources {
     /// It observes the channels.
     run: Simulation,
     outputs: Vec<Output>,
@@ -172,8 +172,8 @@ struct Seen {
     places: Vec<Vec<usize>>,
 }
 
-impl Seen {
-    fn new(system: &Arc<System>, names: &[String], options: &Options) -> Result<Seen, SensitivityError> {
+impl OutputSources {
+    fn new(system: &Arc<System>, names: &[String], options: &Options) -> Result<OutputSources, SensitivityError> {
         let known = &system.model.outputs;
         let outputs: Vec<Output> = known.iter().filter(|o| names.contains(&o.name)).cloned().collect();
         let mut channels: Vec<String> = outputs.iter().flat_map(|o| o.channels.clone()).collect();
@@ -183,7 +183,7 @@ impl Seen {
         let header = run.header().channels;
         let place = |name: &String| header.iter().position(|c| c.name == *name).unwrap_or(usize::MAX);
         let places = outputs.iter().map(|o| o.channels.iter().map(place).collect()).collect();
-        Ok(Seen { run, outputs, places })
+        Ok(OutputSources { run, outputs, places })
     }
 
     /// ∂u/∂(channel) at a state, of each output: channels with their weights.
@@ -206,7 +206,7 @@ impl Seen {
 struct Back<'a> {
     system: &'a Arc<System>,
     options: Options,
-    seen: Seen,
+    seen: OutputSources,
     pairs: Vec<Pair>,
     functionals: &'a [Functional],
     /// The outputs of the measures.
@@ -225,7 +225,7 @@ struct Back<'a> {
 
 impl<'a> Back<'a> {
     fn new(
-        (system, seen, options): (&'a Arc<System>, Seen, Options),
+        (system, seen, options): (&'a Arc<System>, OutputSources, Options),
         (asked, found): (&Asked, &'a Sensitivities),
         (functionals, places): (&'a [Functional], Vec<usize>),
         pairs: Vec<Pair>,

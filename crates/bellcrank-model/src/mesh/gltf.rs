@@ -393,7 +393,7 @@ mod tests {
         let list = |order: &[u16]| mesh(4, order).unwrap().corners;
         assert_eq!(mesh(5, &[0, 1, 2, 3, 4]).unwrap().corners, list(&[0, 1, 2, 1, 3, 2, 2, 3, 4]));
         assert_eq!(mesh(6, &[0, 1, 2, 3, 4]).unwrap().corners, list(&[1, 2, 0, 2, 3, 0, 3, 4, 0]));
-        assert_eq!(mesh(5, &[0, 1]).unwrap().corners, []);
+        assert!(mesh(5, &[0, 1]).unwrap().corners.is_empty());
         assert!(mesh(1, &[0, 1]).unwrap().corners.is_empty()); // lines
         assert!(mesh(7, &[0, 1, 2]).unwrap_err().0.contains("does not know"));
     }

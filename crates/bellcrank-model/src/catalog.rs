@@ -4,7 +4,7 @@
 //! comes first, in the order of [`groups`]; then come the channels that are there for the asking.
 
 use crate::bodies::{Body, Coordinates, Orientation, each};
-use crate::channel::{Axes, Channel, Group, ProbePart, Quantity, Selection};
+use crate::channel::{Channel, Group, LoadAxes, ProbePart, Quantity, Selection};
 use crate::forces;
 use crate::joints;
 use crate::model::Model;
@@ -125,10 +125,10 @@ const ENERGY: &[Quantity] = table!(
 );
 
 /// What precedes the name of a load, and whose axes it is in.
-const FRAMES: [(Axes, &str, &str); 3] = [
-    (Axes::World, "", "the world"),
-    (Axes::First, "first.", "the first body"),
-    (Axes::Second, "second.", "the second body, or the only one"),
+const FRAMES: [(LoadAxes, &str, &str); 3] = [
+    (LoadAxes::World, "", "the world"),
+    (LoadAxes::First, "first.", "the first body"),
+    (LoadAxes::Second, "second.", "the second body, or the only one"),
 ];
 
 /// The channel of a modal coordinate.
@@ -154,11 +154,11 @@ pub fn groups(model: &Model) -> impl Iterator<Item = Group> + '_ {
         .flatten();
     let one_ended = |f: &usize| model.forces[*f].ends.len() == 1;
     let forces = (0..model.forces.len())
-        .flat_map(move |f| [Some(Group::Force(f)), one_ended(&f).then_some(Group::Load(f, Axes::World))])
+        .flat_map(move |f| [Some(Group::Force(f)), one_ended(&f).then_some(Group::Load(f, LoadAxes::World))])
         .flatten();
     bodies
         .chain(coordinates(model).map(|(k, joint, motion)| Group::Coordinate(k, joint, motion)))
-        .chain((0..model.joints.len()).map(|j| Group::Reaction(j, Axes::World)))
+        .chain((0..model.joints.len()).map(|j| Group::Reaction(j, LoadAxes::World)))
         .chain(forces)
         .chain((0..model.probes.len()).map(|p| Group::Probe(p, ProbePart::Motion)))
         .chain(std::iter::once(Group::Energy))
@@ -169,12 +169,12 @@ pub fn groups(model: &Model) -> impl Iterator<Item = Group> + '_ {
 /// The groups that are there for the asking.
 pub fn on_demand(model: &Model) -> impl Iterator<Item = Group> + '_ {
     let bodies = shown(model).flat_map(|b| [Group::Acceleration(b), Group::Cardan(b)]);
-    let reactions = |j: usize| [Axes::First, Axes::Second].map(|axes| Group::Reaction(j, axes));
+    let reactions = |j: usize| [LoadAxes::First, LoadAxes::Second].map(|axes| Group::Reaction(j, axes));
     let loads = |f: usize| {
         let n = model.forces[f].ends.len();
-        let world = (n > 1).then_some(Group::Load(f, Axes::World));
-        let first = (n > 1).then_some(Group::Load(f, Axes::First));
-        [world, first, Some(Group::Load(f, Axes::Second))].into_iter().flatten()
+        let world = (n > 1).then_some(Group::Load(f, LoadAxes::World));
+        let first = (n > 1).then_some(Group::Load(f, LoadAxes::First));
+        [world, first, Some(Group::Load(f, LoadAxes::Second))].into_iter().flatten()
     };
     bodies
         .chain(coordinates(model).map(|(k, joint, motion)| Group::Second(k, joint, motion)))
@@ -240,7 +240,7 @@ pub fn name(model: &Model, group: Group, see: &mut dyn FnMut(std::fmt::Arguments
         }
         Group::Load(f, axes) => {
             load_names(&model.forces[f].name, axes, space, see);
-            if axes == Axes::World {
+            if axes == LoadAxes::World {
                 see(format_args!("{}.{}", model.forces[f].name, POWER.name), POWER.unit);
             }
         }
@@ -266,7 +266,7 @@ fn probe_table(part: ProbePart) -> &'static [Quantity] {
     }
 }
 
-fn load_names(owner: &str, axes: Axes, space: Space, see: &mut dyn FnMut(std::fmt::Arguments<'_>, &'static str)) {
+fn load_names(owner: &str, axes: LoadAxes, space: Space, see: &mut dyn FnMut(std::fmt::Arguments<'_>, &'static str)) {
     let prefix = FRAMES.iter().find(|(of, ..)| *of == axes).map_or("", |(_, prefix, _)| prefix);
     LOAD.iter().filter(|q| q.is_in(space)).for_each(|q| see(format_args!("{owner}.{prefix}{}", q.name), q.unit));
 }

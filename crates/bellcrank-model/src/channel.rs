@@ -69,7 +69,7 @@ impl Quantity {
 
 /// Whose axes a load is told in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Axes {
+pub enum LoadAxes {
     /// The world's.
     World,
     /// Those of the first body.
@@ -101,11 +101,11 @@ pub enum Group {
     /// A joint coordinate and its rate: its number among all, its joint, which of the joint's.
     Coordinate(usize, usize, usize),
     /// The load that a joint puts on its second body.
-    Reaction(usize, Axes),
+    Reaction(usize, LoadAxes),
     /// What a force tells of itself.
     Force(usize),
     /// The load that a force puts on its last body.
-    Load(usize, Axes),
+    Load(usize, LoadAxes),
     /// A probe.
     Probe(usize, ProbePart),
     /// The energies.

@@ -106,13 +106,13 @@ pub type Row = [Covector; MAX_ENDS];
 #[derive(Clone, Debug, Default)]
 pub struct Stiffness {
     /// The parts that something was added to. All of them would be 4.6 kB to clear, and most elements have two ends.
-    parts: ArrayVec<Part, { MAX_ENDS * MAX_ENDS }>,
+    parts: ArrayVec<StiffnessBlock, { MAX_ENDS * MAX_ENDS }>,
     /// `place[i][j]`: one more than the place of the load on end i by end j among the parts; zero where there is none.
     place: [[u8; MAX_ENDS]; MAX_ENDS],
 }
 
 /// Rows (force, torque), columns (translation, rotation).
-type Part = [[Mat3; 2]; 2];
+type StiffnessBlock = [[Mat3; 2]; 2];
 
 /// The translational half of a load or a displacement.
 pub const LIN: usize = 0;
@@ -139,7 +139,7 @@ impl Stiffness {
 
     /// The part (i, j), or `None` where nothing was added.
     #[inline]
-    fn part(&self, i: usize, j: usize) -> Option<&Part> {
+    fn part(&self, i: usize, j: usize) -> Option<&StiffnessBlock> {
         self.parts.get((self.place[i][j] as usize).wrapping_sub(1))
     }
 

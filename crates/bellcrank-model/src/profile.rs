@@ -1,14 +1,14 @@
 //! Curves by a parameter: slots, wires and cams, with the point that is nearest to another and where a line touches.
 
 use crate::curve::{Beyond, Curve};
-use crate::dynamics::{Course as Bounded, StateLaw};
+use crate::dynamics::{Course, StateLaw};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
 use bellcrank_math::Vec3;
 
 /// A curve c(s) in its own frame; its projection onto x and y has neither cusps nor crossings.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    course: Course,
+    course: ProfileCurve,
     range: [f64; 2],
     closed: bool,
     /// Parameters and points along it, which searches begin from.
@@ -16,7 +16,7 @@ pub struct Profile {
 }
 
 #[derive(Clone, Debug)]
-enum Course {
+enum ProfileCurve {
     Expressions([Expression; 3]),
     Splines([Curve; 2]),
 }
@@ -140,7 +140,7 @@ impl Profile {
             let message = format!("`{range}` of {what} goes from {first} to {last}");
             return Err(values.error_at(range, message).help("the second number must be larger").into());
         }
-        let course = Course::Expressions(std::array::from_fn(|i| functions[i].clone()));
+        let course = ProfileCurve::Expressions(std::array::from_fn(|i| functions[i].clone()));
         let profile = Profile { course, range: [first, last], closed, samples: Vec::new() };
         profile.checked().map_err(|fault| values.error_at(curve, format!("the curve of {what} {fault}")).into())
     }
@@ -178,7 +178,7 @@ impl Profile {
             (0..2).for_each(|i| columns[i].push([s, here[i]]));
         }
         let [x, y] = columns;
-        let course = Course::Splines([Curve::spline(&x, Beyond::Line)?, Curve::spline(&y, Beyond::Line)?]);
+        let course = ProfileCurve::Splines([Curve::spline(&x, Beyond::Line)?, Curve::spline(&y, Beyond::Line)?]);
         Ok(Profile { course, range, closed, samples: Vec::new() })
     }
 
@@ -222,13 +222,13 @@ impl Profile {
 
     /// A sample behind which something happens that neither it nor the next one shows; expressions have bounds that tell.
     fn unresolved(&self, all: &[(f64, Local)]) -> Option<f64> {
-        let Course::Expressions(functions) = &self.course else { return None };
+        let ProfileCurve::Expressions(functions) = &self.course else { return None };
         let size = all.iter().map(|(_, l)| (l.at - all[0].1.at).norm()).fold(0.0, f64::max);
         let hides = |w: &&[(f64, Local)]| {
             let ((a, l), (b, r)) = (&w[0], &w[1]);
             functions.iter().enumerate().any(|(i, f)| {
                 let steep = l.slope[i].abs().max(r.slope[i].abs()) * (b - a);
-                Bounded::unhidden(f, &[], *a, *b, 0.5 * steep + UNRESOLVED * size) < *b
+                Course::unhidden(f, &[], *a, *b, 0.5 * steep + UNRESOLVED * size) < *b
             })
         };
         all.windows(2).find(hides).map(|w| w[0].0)
@@ -251,8 +251,8 @@ impl Profile {
     /// c, c′ and c″ within the range.
     fn evaluate(&self, s: f64) -> Local {
         let jets = match &self.course {
-            Course::Expressions(f) => [0, 1, 2].map(|i| f[i].jet(s)),
-            Course::Splines([x, y]) => [x.jet(s), y.jet(s), Default::default()],
+            ProfileCurve::Expressions(f) => [0, 1, 2].map(|i| f[i].jet(s)),
+            ProfileCurve::Splines([x, y]) => [x.jet(s), y.jet(s), Default::default()],
         };
         let [at, slope, bend] = [jets.map(|j| j.value), jets.map(|j| j.rate), jets.map(|j| j.second)].map(Vec3);
         Local { at, slope, bend }
@@ -478,7 +478,7 @@ mod tests {
                 let scope = Scope { parameters: &Parameters::default(), variables: &["s"], inputs: &[] };
                 Expression::parse(text, scope).unwrap()
             };
-            let course = Course::Expressions(["cos(s)", "sin(s)", "0"].map(parse));
+            let course = ProfileCurve::Expressions(["cos(s)", "sin(s)", "0"].map(parse));
             Profile { course, range: [0.0, last], closed, samples: Vec::new() }.checked()
         };
         assert_eq!(by(6.0, true).unwrap_err(), "is not closed: its ends are 2.822e-1 m apart");

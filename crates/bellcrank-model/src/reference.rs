@@ -4,7 +4,7 @@ use crate::file::csv::TABULATED;
 use crate::file::schema::{field_table, object_schema};
 use crate::file::{Field, expression};
 use crate::forces;
-use crate::joints::{self, Place};
+use crate::joints::{self, Mount};
 use crate::read::{
     ANGLES, BODY, FMU, FORCE_BETWEEN, FORCE_CONTROL, FORCE_ON_JOINT, FORCE_ON_ONE, INCLUDE, INPUT, JOINT,
     JOINT_ON_JOINT, JOINT_ON_JOINTS, JOINT_ON_ONE, MARKER, MODEL, OUTPUT, PARAMETER, PROBE, REPEAT, START, STATE,
@@ -58,14 +58,14 @@ pub fn schema(solve: &'static [Field]) -> Value {
 }
 
 /// Where a joint stands.
-fn stands(place: &Place) -> &'static str {
+fn stands(place: &Mount) -> &'static str {
     match place {
-        Place::Shared(_) => "Between two bodies.",
-        Place::Points(_) => "Between two bodies, with a point on each.",
-        Place::Body => "On one body.",
-        Place::Joint => "On a joint.",
-        Place::Joints => "On two joints.",
-        Place::Rotor => "On a coordinate of a joint.",
+        Mount::Shared(_) => "Between two bodies.",
+        Mount::Points(_) => "Between two bodies, with a point on each.",
+        Mount::Body => "On one body.",
+        Mount::Joint => "On a joint.",
+        Mount::Joints => "On two joints.",
+        Mount::Rotor => "On a coordinate of a joint.",
     }
 }
 
@@ -157,7 +157,7 @@ fn elements(out: &mut String) {
     );
     for k in joints::CATALOG {
         let plane = k.in_plane.map_or(String::new(), |instead| format!(" Only in space; in the plane use {instead}."));
-        section(&format!("Joint `{}`", k.name), &format!("{} {}{plane}", k.doc, stands(&k.place)), &[k.fields]);
+        section(&format!("Joint `{}`", k.name), &format!("{} {}{plane}", k.doc, stands(&k.mount)), &[k.fields]);
     }
     section("`[force.NAME]` between two bodies", "Keys of every force between two bodies.", &[FORCE_BETWEEN]);
     section("`[force.NAME]` on one body", "Keys of every force on one body.", &[FORCE_ON_ONE]);

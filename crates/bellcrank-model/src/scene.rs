@@ -37,7 +37,7 @@ use crate::catalog::mode_name;
 use crate::dynamics::BY_VALUE;
 use crate::forces::{self, Seen};
 use crate::frames::{Covector, Frame, RIGIDLY};
-use crate::joints::{self, Axes, Place};
+use crate::joints::{self, Axes, Mount};
 use crate::model::{BodyEntry, End, ForceEntry, JointEntry, Model, Probe, Shape, Space};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -404,8 +404,8 @@ fn axes(ends: &[End], i: usize) -> Option<Vec<Triple>> {
 fn joint(j: &JointEntry, model: &Model) -> SceneElement {
     let space = model.space;
     let mut out = element(&j.name, j.kind, &j.ends, model);
-    let place = joints::CATALOG.iter().find(|k| k.name == j.kind).map(|k| k.place);
-    if let Some(Place::Shared(kind) | Place::Points(kind)) = place {
+    let place = joints::CATALOG.iter().find(|k| k.name == j.kind).map(|k| k.mount);
+    if let Some(Mount::Shared(kind) | Mount::Points(kind)) = place {
         match kind {
             Axes::Sliding if space == Space::Plane => out.axis = axes(&j.ends, joints::X),
             Axes::None => {}

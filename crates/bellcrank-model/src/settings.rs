@@ -1,6 +1,6 @@
 //! A section whose keys get their meaning elsewhere, read as it stands: `[solve]`.
 
-use crate::file::{Context, Diagnostic, Entry, Node, Span, Value, units};
+use crate::file::{Context, Diagnostic, Entry, Node, NodeValue, Span, units};
 
 /// A value as the user gave it, before anybody knows what kind it should be.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,14 +23,14 @@ pub enum Given {
 impl Given {
     fn read(node: &Node, key: &str, context: &Context) -> Given {
         match &node.value {
-            Value::Integer(n) => Given::Number(*n as f64),
-            Value::Number(x) => Given::Number(*x),
-            Value::String { text, .. } => {
+            NodeValue::Integer(n) => Given::Number(*n as f64),
+            NodeValue::Number(x) => Given::Number(*x),
+            NodeValue::String { text, .. } => {
                 let number =
                     context.number(node, &format_args!("`{key}`"), units::ANY).map_err(|problem| problem.message);
                 Given::Text { text: text.clone(), number }
             }
-            Value::Array(items) => {
+            NodeValue::Array(items) => {
                 let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_string)).collect();
                 texts.map_or_else(|| Given::Other(node.article()), Given::Texts)
             }
@@ -54,7 +54,7 @@ impl From<usize> for Given {
 impl From<&str> for Given {
     /// A word, or a number in digits, perhaps with its unit.
     fn from(text: &str) -> Given {
-        let quantity = || units::Quantity::parse(text).map(|q| q.value);
+        let quantity = || units::NumberWithUnit::parse(text).map(|q| q.value);
         let number = text.trim().parse().ok().or_else(quantity).ok_or_else(String::new);
         Given::Text { text: text.to_string(), number }
     }

@@ -19,7 +19,7 @@ pub struct Surface {
 
 /// The value of a function of two variables, and its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Local {
+pub struct SurfacePoint {
     /// f.
     pub value: f64,
     /// f_x and f_y.
@@ -88,7 +88,7 @@ impl Surface {
             for &[y0, y1] in along {
                 for (x, dx) in [(x0, x1 - x0), (x1, x0 - x1)] {
                     for (y, dy) in [(y0, y1 - y0), (y1, y0 - y1)] {
-                        let Local { value, slope: [fx, fy], second: [_, fxy, _] } = self.inside(x, y);
+                        let SurfacePoint { value, slope: [fx, fy], second: [_, fxy, _] } = self.inside(x, y);
                         for (u, v) in [(0.0, 0.0), (dx / 3.0, 0.0), (0.0, dy / 3.0), (dx / 3.0, dy / 3.0)] {
                             let c = value + u * fx + v * fy + u * v * fxy;
                             bounds = [bounds[0].min(c), bounds[1].max(c)];
@@ -101,7 +101,7 @@ impl Surface {
     }
 
     /// The same at a place of the grid, or on its edge.
-    fn inside(&self, x: f64, y: f64) -> Local {
+    fn inside(&self, x: f64, y: f64) -> SurfacePoint {
         self.at(x, if self.y.is_empty() { 0.0 } else { y })
     }
 
@@ -144,14 +144,14 @@ impl Surface {
     }
 
     /// f and its derivatives.
-    pub fn at(&self, x: f64, y: f64) -> Local {
+    pub fn at(&self, x: f64, y: f64) -> SurfacePoint {
         if x.is_nan() || y.is_nan() {
-            return Local { value: f64::NAN, slope: [f64::NAN; 2], second: [f64::NAN; 3] };
+            return SurfacePoint { value: f64::NAN, slope: [f64::NAN; 2], second: [f64::NAN; 3] };
         }
         let (i, hx, u) = cell(&self.x, x);
         let (j, hy, v) = if self.y.len() < 2 { (0, 1.0, None) } else { cell(&self.y, y) };
         let (bx, by) = (basis(u, hx), basis(v, hy));
-        let mut out = Local::default();
+        let mut out = SurfacePoint::default();
         let rows = if self.y.len() < 2 { 1 } else { 2 };
         for b in 0..rows {
             for a in 0..2 {
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    fn d_of(s: &Surface, x: f64, y: f64, h: f64) -> (Local, Local) {
+    fn d_of(s: &Surface, x: f64, y: f64, h: f64) -> (SurfacePoint, SurfacePoint) {
         (s.at(x + h, y), s.at(x - h, y))
     }
 

@@ -143,6 +143,39 @@ fn files_functions_and_structs_can_be_read() {
     assert!(large.is_empty(), "build a wall:\n{}", large.join("\n"));
 }
 
+/// Names that two types of one crate may share: the twins of the two catalogs, a model that is written and one that was
+/// read, a stand-in where there are no processes, and (until their doors are one) the two sides of FMI.
+const SHARED_NAMES: [&str; 8] = ["Kind", "Placement", "Model", "Guest", "Callbacks", "Instance", "Setting", "Start"];
+
+#[test]
+fn a_type_has_a_name_of_its_own_within_its_crate() {
+    let mut doubles = Vec::new();
+    for src in crates() {
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for path in sources(&src).into_iter().filter(|p| !p.ends_with("tests.rs")) {
+            let text = fs::read_to_string(&path).expect("a readable file");
+            let code = text.split("#[cfg(test)]").next().expect("a first part");
+            let public = |line: &'_ str| {
+                line.strip_prefix("pub ")
+                    .or(line.split_once("pub(").and_then(|(_, l)| l.split_once(") ").map(|p| p.1)))
+                    .unwrap_or(line)
+                    .to_string()
+            };
+            for line in code.lines().filter(|l| !l.starts_with([' ', '/'])).map(public) {
+                let mut words = line.split([' ', '<', '(', ';', ':', '{']);
+                if matches!(words.next(), Some("struct" | "enum" | "trait" | "type"))
+                    && let Some(name) =
+                        words.next().filter(|n| n.starts_with(char::is_uppercase) && !SHARED_NAMES.contains(n))
+                {
+                    places.entry(name.to_string()).or_default().push(path.display().to_string());
+                }
+            }
+        }
+        doubles.extend(places.into_iter().filter(|(_, files)| files.len() > 1));
+    }
+    assert!(doubles.is_empty(), "one name for one thing: {doubles:#?}");
+}
+
 #[test]
 fn kinds_of_bodies_are_known_where_they_are_made() {
     const KINDS: [&str; 5] = ["Rigid", "Planar", "Point", "Rod", "Flexible"];

@@ -13,11 +13,11 @@ use crate::plain;
 use crate::robot::{Along, Joint, JointKind, Robot};
 use bellcrank_math::Vec3;
 use bellcrank_model::file::{
-    Context, Diagnostics, Document, Field, FieldKind, Layout, Parameters, Report, bounded, read, suggest,
+    Context, Diagnostics, Document, Field, FieldKind, FileLayout, Parameters, Report, bounded, read, suggest,
 };
 use std::path::Path;
 
-const LAYOUT: Layout = Layout { settings: &[], named: &["loop"] };
+const LAYOUT: FileLayout = FileLayout { settings: &[], named: &["loop"] };
 
 const KINDS: [JointKind; 7] = [
     JointKind::Revolute,

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// One row of a formulation: Σ c · piece = 0, paired with an unknown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct EquationRow {
     /// The unknown whose diagonal block the row holds.
     pub pairs: Unknown,
     /// The pieces with their factors.
@@ -21,39 +21,39 @@ pub struct Formulation {
     /// Its name in files and on the command line.
     pub name: &'static str,
     /// Its rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EquationRow>,
     /// Index of the differential-algebraic equations: 1, 2 (stabilized) or 3.
     pub index: usize,
     /// In the additive formulation, the share b of the new reactions in the positions.
     pub additive: Option<f64>,
 }
 
-fn formulation(name: &'static str, rows: Vec<Row>, index: usize) -> Formulation {
+fn formulation(name: &'static str, rows: Vec<EquationRow>, index: usize) -> Formulation {
     Formulation { name, rows, index, additive: None }
 }
 
 /// Most terms of a row.
 pub(crate) const MOST_TERMS: usize = 8;
 
-fn row(pairs: Unknown, terms: &[(f64, Piece)]) -> Row {
+fn row(pairs: Unknown, terms: &[(f64, Piece)]) -> EquationRow {
     assert!(terms.len() <= MOST_TERMS, "a row has few terms");
-    Row { pairs, terms: terms.to_vec() }
+    EquationRow { pairs, terms: terms.to_vec() }
 }
 
 /// T q̇ − v + …, paired with v.
-fn kinematics(stabilization: Option<Piece>) -> Row {
+fn kinematics(stabilization: Option<Piece>) -> EquationRow {
     let mut terms = vec![(1.0, Piece::Rate), (-1.0, Piece::Speed)];
     terms.extend(stabilization.map(|piece| (1.0, piece)));
     row(Unknown::V, &terms)
 }
 
 /// M v̇ − f + Gᵀλ, paired with q.
-fn balance() -> Row {
+fn balance() -> EquationRow {
     row(Unknown::Q, &[(1.0, Piece::MassAccel), (-1.0, Piece::Force), (1.0, Piece::GtLambda)])
 }
 
 /// ż − φ, paired with z.
-fn flow() -> Row {
+fn flow() -> EquationRow {
     row(Unknown::Z, &[(1.0, Piece::ZDot), (-1.0, Piece::Flow)])
 }
 
@@ -116,7 +116,7 @@ pub fn statics() -> Formulation {
 impl Formulation {
     /// Whether T q̇ = v holds as it stands and velocities occur in the balance alone: then v follows q.
     pub fn condenses(&self) -> bool {
-        let kinematics = |r: &Row| r.terms == kinematics(None).terms;
+        let kinematics = |r: &EquationRow| r.terms == kinematics(None).terms;
         self.index == 3 && self.rows.iter().any(|r| r.pairs == Unknown::V && kinematics(r))
     }
 
@@ -127,7 +127,7 @@ impl Formulation {
 
     /// Whether positions and accelerations hang together so loosely that two systems may be solved for one.
     pub fn splits(&self) -> bool {
-        let of_mass = |r: &Row| r.terms.iter().any(|t| t.1 == Piece::MinvGtMu);
+        let of_mass = |r: &EquationRow| r.terms.iter().any(|t| t.1 == Piece::MinvGtMu);
         self.additive.is_none() && self.rows.iter().any(of_mass)
     }
 

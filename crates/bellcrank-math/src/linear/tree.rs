@@ -35,7 +35,7 @@ struct TreeNode {
 
 /// Where a block of the matrix goes in a node.
 #[derive(Clone, Copy, Debug)]
-struct BlockCopy {
+struct NodeCopy {
     from: u32,
     to: u32,
     rows: u16,
@@ -49,7 +49,7 @@ pub struct TreeLu {
     nodes: Vec<TreeNode>,
     /// The blocks of the nodes: their first scalar row, their first row in the node, and their size.
     blocks: Vec<(usize, usize, usize)>,
-    copies: Vec<BlockCopy>,
+    copies: Vec<NodeCopy>,
     values: Vec<f64>,
     dimension: usize,
     /// Number of values of a matrix.
@@ -138,7 +138,7 @@ impl TreeLu {
         let mut copy = |row: usize, column: usize, to: usize, stride: usize| {
             if let Some(from) = pattern.offset(row, column) {
                 let (rows, columns) = (pattern.size(row) as u16, pattern.size(column) as u16);
-                self.copies.push(BlockCopy { from, to: to as u32, rows, columns, stride: stride as u16 });
+                self.copies.push(NodeCopy { from, to: to as u32, rows, columns, stride: stride as u16 });
             }
         };
         for (&row, &(_, i, _)) in list.iter().zip(&self.blocks[first..]) {

@@ -30,14 +30,14 @@ impl Model {
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let mut m = Model { name, folder, sections: Vec::new() };
-        let file::Value::Table(root) = document.root.value else { return m };
+        let file::NodeValue::Table(root) = document.root.value else { return m };
         // keys without a section stand before the first one, where they can be read back
         let (sections, loose): (Vec<_>, Vec<_>) = root.entries.into_iter().partition(|e| e.node.as_table().is_some());
         if !loose.is_empty() {
             m.sections.push(Section { kind: "".into(), name: String::new(), entries: entries(loose) });
         }
         for section in sections {
-            let file::Value::Table(table) = section.node.value else { continue };
+            let file::NodeValue::Table(table) = section.node.value else { continue };
             let named = LAYOUT.named.contains(&section.name.as_str());
             let (named, plain): (Vec<_>, Vec<_>) =
                 table.entries.into_iter().partition(|e| named && e.node.as_table().is_some());
@@ -45,7 +45,7 @@ impl Model {
                 m.add(&section.name, "", entries(plain));
             }
             for Entry { name, node, .. } in named {
-                let file::Value::Table(table) = node.value else { continue };
+                let file::NodeValue::Table(table) = node.value else { continue };
                 m.sections.push(Section { kind: section.name.clone().into(), name, entries: entries(table.entries) });
             }
         }
@@ -59,11 +59,11 @@ fn entries(list: Vec<Entry>) -> Vec<(String, Value)> {
 
 fn value(node: Node) -> Value {
     match node.value {
-        file::Value::Table(table) => Value::Table(entries(table.entries)),
-        file::Value::Array(list) => Value::List(list.into_iter().map(value).collect()),
-        file::Value::Number(x) => Value::Number(x),
-        file::Value::Integer(n) => Value::Integer(n),
-        file::Value::Bool(flag) => Value::Flag(flag),
-        file::Value::String { text, .. } => Value::Text(text),
+        file::NodeValue::Table(table) => Value::Table(entries(table.entries)),
+        file::NodeValue::Array(list) => Value::List(list.into_iter().map(value).collect()),
+        file::NodeValue::Number(x) => Value::Number(x),
+        file::NodeValue::Integer(n) => Value::Integer(n),
+        file::NodeValue::Bool(flag) => Value::Flag(flag),
+        file::NodeValue::String { text, .. } => Value::Text(text),
     }
 }

@@ -14,7 +14,7 @@ pub trait StateLaw: Send + Sync {
 
 /// Such a function among the equations.
 #[derive(Clone)]
-pub struct Law {
+pub struct PlacedLaw {
     /// The function.
     pub law: Arc<dyn StateLaw>,
     /// How many arguments it has.

@@ -40,11 +40,11 @@ mod workspace;
 
 pub use courses::{Ahead, Break, Course};
 pub use geometry::{CHART_LIMIT, Geometry, Scale};
-pub use laws::{Law, StateLaw};
+pub use laws::{PlacedLaw, StateLaw};
 pub use layout::{Layout, Piece, Slopes, Unknown};
 pub use matrix::{MatrixHints, Targets};
-pub use observable::{Balance, Beyond, Channel, Energy, Limit, Lost, Observable};
-pub use start::{Given, StartRow, StartRules};
+pub use observable::{Balance, BeyondLimit, Channel, Energy, Limit, Lost, Observable};
+pub use start::{StartGiven, StartRow, StartRules};
 pub use state::{ChartChange, ChartMove, Charts, LeftOut, Point, State};
 pub use switching::{
     Approach, BY_VALUE, Candidate, Crossing, DryModes, Follower, GapModes, HoldingLaw, Mode, Switching, Track,

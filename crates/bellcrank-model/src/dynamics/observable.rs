@@ -103,7 +103,7 @@ impl Limit {
 
 /// Something beyond the [`Limit`] of its equations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beyond {
+pub struct BeyondLimit {
     /// The user's name of it.
     pub name: String,
     /// Which limit.
@@ -206,7 +206,7 @@ pub trait Observable: HasLayout {
     }
 
     /// What is beyond the range in which its equations are right, at a realized point.
-    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<Beyond> {
+    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<BeyondLimit> {
         let _ = (at, w);
         Vec::new()
     }

@@ -6,7 +6,7 @@ use crate::subject::Subject;
 
 /// What is given at the start by an equation of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Given {
+pub enum StartGiven {
     /// The joint coordinate of this number.
     Joint(usize),
     /// A component of the velocity of this body, where it is not one of its coordinates' rates.
@@ -19,7 +19,7 @@ pub enum Given {
 #[derive(Clone, Debug)]
 pub struct StartRow {
     /// What is given.
-    pub given: Given,
+    pub given: StartGiven,
     /// Its value, if given.
     pub value: Option<f64>,
     /// Its rate, if given.

@@ -1,6 +1,6 @@
 //! Events: forces with several smooth branches, and what happens when one gives way to another.
 
-use super::{Course, Dynamics, Law, Point, Workspace};
+use super::{Course, Dynamics, PlacedLaw, Point, Workspace};
 use crate::subject::Subject;
 use bellcrank_math::Vec3;
 use std::sync::Arc;
@@ -233,7 +233,7 @@ pub trait Switching {
     }
 
     /// The functions of the state in the equations that may have narrow features: steps do not pass over these.
-    fn laws(&self) -> Vec<Law> {
+    fn laws(&self) -> Vec<PlacedLaw> {
         Vec::new()
     }
 

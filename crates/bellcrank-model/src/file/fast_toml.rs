@@ -5,7 +5,7 @@
 //! escapes, dates, arrays of tables) and what is wrong is left to the `toml` crate, so that there are no messages here.
 
 use super::source::{Source, Span};
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, NodeValue, Table};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
 use toml_parser::decoder::{Encoding, ScalarKind};
@@ -67,10 +67,10 @@ pub fn parse(source: &Source, id: u32) -> Result<Node, Stop> {
 }
 
 /// An integer as TOML writes it; beyond 64 bits it is a number.
-pub(super) fn integer(text: &str, radix: u32) -> Value {
+pub(super) fn integer(text: &str, radix: u32) -> NodeValue {
     match i64::from_str_radix(text, radix) {
-        Ok(n) => Value::Integer(n),
-        Err(_) => Value::Number(text.parse().unwrap_or(f64::INFINITY)),
+        Ok(n) => NodeValue::Integer(n),
+        Err(_) => NodeValue::Number(text.parse().unwrap_or(f64::INFINITY)),
     }
 }
 
@@ -125,11 +125,11 @@ impl<'t> FastReader<'t> {
         let value = match open {
             Open::Array(mut list) => {
                 list.shrink_to_fit();
-                Value::Array(list)
+                NodeValue::Array(list)
             }
             Open::Table(mut entries, _) => {
                 entries.shrink_to_fit();
-                Value::Table(Table { entries })
+                NodeValue::Table(Table { entries })
             }
         };
         self.put(Node { span: Span::new(self.id, start, span.end()), value });
@@ -205,11 +205,11 @@ impl EventReceiver for FastReader<'_> {
         let mut text = "";
         let value = match self.raw(span, encoding).decode_scalar(&mut text, error) {
             ScalarKind::String if !Self::is_multiline(encoding) => {
-                Value::String { text: text.to_string(), start: Some(span.start() as u32 + 1) }
+                NodeValue::String { text: text.to_string(), start: Some(span.start() as u32 + 1) }
             }
-            ScalarKind::Boolean(flag) => Value::Bool(flag),
+            ScalarKind::Boolean(flag) => NodeValue::Bool(flag),
             ScalarKind::Integer(radix) => integer(text, radix.value()),
-            ScalarKind::Float => Value::Number(text.parse().unwrap_or(f64::NAN)),
+            ScalarKind::Float => NodeValue::Number(text.parse().unwrap_or(f64::NAN)),
             ScalarKind::String | ScalarKind::DateTime => return self.rare = true,
         };
         self.put(Node { span: Span::new(self.id, span.start(), span.end()), value });
@@ -309,7 +309,7 @@ impl<'t> TableList<'t> {
             };
             Entry { name: String::from(name), span, node }
         };
-        Node { span, value: Value::Table(Table { entries: entries.into_iter().map(entry).collect() }) }
+        Node { span, value: NodeValue::Table(Table { entries: entries.into_iter().map(entry).collect() }) }
     }
 }
 

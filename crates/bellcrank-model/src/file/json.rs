@@ -3,7 +3,7 @@
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::source::{Source, Span};
 use super::suggest::quoted;
-use super::tree::{Entry, Node, Table, Value, text_node};
+use super::tree::{Entry, Node, NodeValue, Table, text_node};
 use std::collections::HashMap;
 
 /// Objects and arrays may be nested this deep.
@@ -49,7 +49,7 @@ impl JsonReader<'_> {
             return Err(self.here("text after the end of the model").label("expected nothing more"));
         }
         match root.value {
-            Value::Table(_) => Ok(root),
+            NodeValue::Table(_) => Ok(root),
             _ => Err(Diagnostic::error("a model is an object")
                 .at(root.span)
                 .label(format!("this is {}", root.article()))),
@@ -130,7 +130,7 @@ impl JsonReader<'_> {
         let mut first: HashMap<String, Span> = HashMap::new();
         self.space()?;
         if self.eat('}') {
-            return Ok(Node { span: self.span(start), value: Value::Table(Table { entries }) });
+            return Ok(Node { span: self.span(start), value: NodeValue::Table(Table { entries }) });
         }
         loop {
             let key_start = self.at;
@@ -169,7 +169,7 @@ impl JsonReader<'_> {
             if self.eat(',') {
                 self.space()?;
             } else if self.eat('}') {
-                return Ok(Node { span: self.span(start), value: Value::Table(Table { entries }) });
+                return Ok(Node { span: self.span(start), value: NodeValue::Table(Table { entries }) });
             } else {
                 return Err(self.separator(start, '}'));
             }
@@ -182,7 +182,7 @@ impl JsonReader<'_> {
         let mut list = Vec::new();
         self.space()?;
         if self.eat(']') {
-            return Ok(Node { span: self.span(start), value: Value::Array(list) });
+            return Ok(Node { span: self.span(start), value: NodeValue::Array(list) });
         }
         loop {
             match self.peek() {
@@ -198,7 +198,7 @@ impl JsonReader<'_> {
             if self.eat(',') {
                 self.space()?;
             } else if self.eat(']') {
-                return Ok(Node { span: self.span(start), value: Value::Array(list) });
+                return Ok(Node { span: self.span(start), value: NodeValue::Array(list) });
             } else {
                 return Err(self.separator(start, ']'));
             }
@@ -225,8 +225,8 @@ impl JsonReader<'_> {
         }
         let span = self.span(start);
         let value = match &self.text[start..self.at] {
-            "true" => Value::Bool(true),
-            "false" => Value::Bool(false),
+            "true" => NodeValue::Bool(true),
+            "false" => NodeValue::Bool(false),
             "null" => {
                 let problem = Diagnostic::error("`null` is not a value here").at(span);
                 return Err(problem.help("leave the key out to have its default"));
@@ -263,8 +263,8 @@ impl JsonReader<'_> {
         }
         let raw = &self.text[start..self.at];
         let value = match raw.parse() {
-            Ok(n) if whole => Value::Integer(n),
-            _ => Value::Number(raw.parse().unwrap_or(f64::NAN)),
+            Ok(n) if whole => NodeValue::Integer(n),
+            _ => NodeValue::Number(raw.parse().unwrap_or(f64::NAN)),
         };
         Ok(Node { span: self.span(start), value })
     }
@@ -368,12 +368,12 @@ mod tests {
     /// The same value without places.
     fn plain(node: &Node) -> serde_json::Value {
         match &node.value {
-            Value::Table(table) => table.entries.iter().map(|e| (e.name.clone(), plain(&e.node))).collect(),
-            Value::Array(list) => list.iter().map(plain).collect(),
-            Value::Number(x) => (*x).into(),
-            Value::Integer(n) => (*n).into(),
-            Value::Bool(b) => (*b).into(),
-            Value::String { text, .. } => text.as_str().into(),
+            NodeValue::Table(table) => table.entries.iter().map(|e| (e.name.clone(), plain(&e.node))).collect(),
+            NodeValue::Array(list) => list.iter().map(plain).collect(),
+            NodeValue::Number(x) => (*x).into(),
+            NodeValue::Integer(n) => (*n).into(),
+            NodeValue::Bool(b) => (*b).into(),
+            NodeValue::String { text, .. } => text.as_str().into(),
         }
     }
 

@@ -30,10 +30,10 @@ pub mod units;
 pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
 pub use expression::{Expression, Jet, OwnFunction};
 pub use fields::{Context, Field, FieldKind, Laws, Named, Values, choose, read};
-pub use overrides::{Layout, find};
+pub use overrides::{FileLayout, find};
 pub use parameters::{Parameter, Parameters};
 pub use source::{Source, Sources, Span};
-pub use tree::{Entry, Node, Table, Value};
+pub use tree::{Entry, Node, NodeValue, Table};
 
 use std::path::Path;
 
@@ -77,9 +77,9 @@ impl Document {
     /// The texts and the places of the entries, without the values.
     pub fn outline(self) -> Outline {
         let Document { sources, root } = self;
-        let Value::Table(root) = root.value else { return Outline { sources, sections: Vec::new() } };
+        let NodeValue::Table(root) = root.value else { return Outline { sources, sections: Vec::new() } };
         let entries = |section: Entry| match section.node.value {
-            Value::Table(table) => {
+            NodeValue::Table(table) => {
                 let place = |e: Entry| {
                     let span = if section.name == "solve" { e.node.span } else { e.span };
                     (e.name.into_boxed_str(), span)
@@ -94,7 +94,7 @@ impl Document {
 
     /// Reads the file at `path` (JSON if it ends in `.json`, otherwise TOML) and puts the overrides
     /// `path.to.key=value` on it.
-    pub fn open(path: &str, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+    pub fn open(path: &str, overrides: &[String], layout: &FileLayout) -> Result<Document, Report> {
         Document::open_bare(path)?.with(overrides, layout)
     }
 
@@ -109,7 +109,7 @@ impl Document {
     }
 
     /// Reads a text under the name the user knows it by.
-    pub fn parse(name: &str, text: String, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+    pub fn parse(name: &str, text: String, overrides: &[String], layout: &FileLayout) -> Result<Document, Report> {
         Document::bare(name, text)?.with(overrides, layout)
     }
 
@@ -127,7 +127,7 @@ impl Document {
     }
 
     /// A bare document with overrides put on it, and what repeats written out.
-    pub fn with(self, overrides: &[String], layout: &Layout) -> Result<Document, Report> {
+    pub fn with(self, overrides: &[String], layout: &FileLayout) -> Result<Document, Report> {
         self.with_parts(overrides, layout, |_| Ok(())).map(|(document, ())| document)
     }
 
@@ -135,7 +135,7 @@ impl Document {
     pub fn with_parts<T>(
         mut self,
         overrides: &[String],
-        layout: &Layout,
+        layout: &FileLayout,
         include: impl FnOnce(&mut Document) -> Result<T, Diagnostics>,
     ) -> Result<(Document, T), Report> {
         let sections: Vec<&str> = layout.named.iter().copied().chain(["start"]).collect();
@@ -235,8 +235,8 @@ fn not_utf8(path: &str, error: std::string::FromUtf8Error) -> Report {
 mod tests {
     use super::*;
 
-    const LAYOUT: Layout =
-        Layout { settings: &["model", "solve", "start"], named: &["parameter", "body", "joint", "force"] };
+    const LAYOUT: FileLayout =
+        FileLayout { settings: &["model", "solve", "start"], named: &["parameter", "body", "joint", "force"] };
     const ROD: &[Field] = &[
         Field::required("from", FieldKind::Point, "m", "one end"),
         Field::required("to", FieldKind::Point, "m", "the other end"),

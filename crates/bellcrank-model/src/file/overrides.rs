@@ -7,12 +7,12 @@
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::source::{Source, Sources, Span};
 use super::suggest::{count, list, nearest, quoted};
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, NodeValue, Table};
 use std::ops::Range;
 
 /// What stands at the top of a model file, so that overrides know what they may add.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Layout<'a> {
+pub struct FileLayout<'a> {
     /// Sections whose keys are fixed or checked later (`model`, `solve`, `start`): an override may add
     /// the section and anything in it.
     pub settings: &'a [&'a str],
@@ -27,7 +27,12 @@ const OPTION: &str = "--set ";
 const LONGEST: usize = 16;
 
 /// Puts overrides `path=value` on the tree; each becomes a source of its own.
-pub fn apply(root: &mut Node, overrides: &[String], layout: &Layout, sources: &mut Sources) -> Result<(), Diagnostics> {
+pub fn apply(
+    root: &mut Node,
+    overrides: &[String],
+    layout: &FileLayout,
+    sources: &mut Sources,
+) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     for text in overrides {
         let id = sources.0.len() as u32;
@@ -42,7 +47,7 @@ pub fn apply(root: &mut Node, overrides: &[String], layout: &Layout, sources: &m
     problems.or(())
 }
 
-fn one(root: &mut Node, text: &str, layout: &Layout, source: &Source, id: u32) -> Result<(), Diagnostics> {
+fn one(root: &mut Node, text: &str, layout: &FileLayout, source: &Source, id: u32) -> Result<(), Diagnostics> {
     let offset = OPTION.len();
     let place = |at: Range<usize>| Span::new(id, offset + at.start, offset + at.end);
     let example = "write it like --set parameter.k=200";
@@ -83,7 +88,7 @@ fn read_value(source: &Source, id: u32, at: usize) -> Result<Node, Diagnostics> 
         return Err(Diagnostics(problems.0.into_iter().map(|p| p.help(help)).collect()));
     }
     let span = Span::new(id, at, at + text.len());
-    Ok(Node { span, value: Value::String { text: text.into(), start: Some(span.start) } })
+    Ok(Node { span, value: NodeValue::String { text: text.into(), start: Some(span.start) } })
 }
 
 /// The `=` that ends the path, outside of quotes.
@@ -134,7 +139,7 @@ pub(super) fn split_path(text: &str) -> Option<Vec<(String, Range<usize>)>> {
 }
 
 /// Puts the value of an entry at a path such as `parameter.k`, which stands where the entry does.
-pub(crate) fn put_at(root: &mut Node, path: &str, entry: &Entry, layout: &Layout) -> Result<(), Diagnostic> {
+pub(crate) fn put_at(root: &mut Node, path: &str, entry: &Entry, layout: &FileLayout) -> Result<(), Diagnostic> {
     let Some(parts) = split_path(path).filter(|p| p.len() <= LONGEST) else {
         return Err(Diagnostic::error(format!("{} is no path to a value", quoted(path))).at(entry.span));
     };
@@ -150,7 +155,7 @@ pub fn find<'n>(root: &'n Node, path: &str) -> Option<&'n Node> {
     })
 }
 
-fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -> Result<(), Diagnostic> {
+fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &FileLayout) -> Result<(), Diagnostic> {
     let section = path[0].0.as_str();
     let settings = layout.settings.contains(&section);
     let named = layout.named.contains(&section);
@@ -167,12 +172,12 @@ fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -
         };
         let (kind, at) = (node.article(), node.span);
         node = match &mut node.value {
-            Value::Table(table) => {
+            NodeValue::Table(table) => {
                 let found = table.entries.iter().position(|e| e.name == *name);
                 let i = match found {
                     Some(i) => i,
                     None if may_add => {
-                        let node = Node { span: *span, value: Value::Table(Table::default()) };
+                        let node = Node { span: *span, value: NodeValue::Table(Table::default()) };
                         table.entries.push(Entry { name: name.clone(), span: *span, node });
                         table.entries.len() - 1
                     }
@@ -180,7 +185,7 @@ fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -
                 };
                 &mut table.entries[i].node
             }
-            Value::Array(entries) => {
+            NodeValue::Array(entries) => {
                 let n = entries.len();
                 match name.parse::<usize>().ok().and_then(|i| entries.get_mut(i)) {
                     Some(node) => node,
@@ -211,7 +216,7 @@ fn put(root: &mut Node, path: &[(String, Span)], value: Node, layout: &Layout) -
 }
 
 /// The message for a path that leads nowhere.
-fn missing(table: &Table, name: &str, span: Span, walked: &str, layout: &Layout) -> Diagnostic {
+fn missing(table: &Table, name: &str, span: Span, walked: &str, layout: &FileLayout) -> Diagnostic {
     let top = walked.is_empty();
     let what = if top {
         format!("there is no section {}", quoted(name))
@@ -244,7 +249,7 @@ mod tests {
     fn with(text: &str) -> Node {
         let mut sources = Sources::new(Source::new("m.toml", FILE.into()));
         let mut root = crate::file::toml::parse(&sources.0[0], 0).unwrap();
-        let layout = Layout { settings: &["solve"], named: &["parameter", "body"] };
+        let layout = FileLayout { settings: &["solve"], named: &["parameter", "body"] };
         apply(&mut root, &[text.to_string()], &layout, &mut sources).unwrap();
         root
     }
@@ -256,15 +261,15 @@ mod tests {
             path.iter().try_fold(&root, |n, p| n.get(p)).map(|n| n.value.clone()).unwrap()
         };
         let k = |text: &str| get(text, &["parameter", "k"]);
-        assert_eq!(k("parameter.k=200"), Value::Integer(200));
-        assert_eq!(k(" parameter . k = 2e2 "), Value::Number(200.0));
-        assert_eq!(k("parameter.k=true"), Value::Bool(true));
-        assert_eq!(k("parameter.k=2*m"), Value::String { text: "2*m".into(), start: Some(18) });
-        assert_eq!(k("parameter.k=\"2*m\""), Value::String { text: "2*m".into(), start: Some(19) });
-        assert_eq!(k("parameter.k=a == b"), Value::String { text: "a == b".into(), start: Some(18) });
-        assert_eq!(get("body.'a b'.mass=3", &["body", "a b", "mass"]), Value::Integer(3));
-        assert_eq!(get("solve.rtol=1e-8", &["solve", "rtol"]), Value::Number(1e-8));
-        let Value::Array(at) = get("body.crank.at.1=\"L1\"", &["body", "crank", "at"]) else { panic!() };
+        assert_eq!(k("parameter.k=200"), NodeValue::Integer(200));
+        assert_eq!(k(" parameter . k = 2e2 "), NodeValue::Number(200.0));
+        assert_eq!(k("parameter.k=true"), NodeValue::Bool(true));
+        assert_eq!(k("parameter.k=2*m"), NodeValue::String { text: "2*m".into(), start: Some(18) });
+        assert_eq!(k("parameter.k=\"2*m\""), NodeValue::String { text: "2*m".into(), start: Some(19) });
+        assert_eq!(k("parameter.k=a == b"), NodeValue::String { text: "a == b".into(), start: Some(18) });
+        assert_eq!(get("body.'a b'.mass=3", &["body", "a b", "mass"]), NodeValue::Integer(3));
+        assert_eq!(get("solve.rtol=1e-8", &["solve", "rtol"]), NodeValue::Number(1e-8));
+        let NodeValue::Array(at) = get("body.crank.at.1=\"L1\"", &["body", "crank", "at"]) else { panic!() };
         assert_eq!((at.len(), at[1].as_str(), at[1].span.source), (2, Some("L1"), 1));
     }
 }

@@ -7,8 +7,8 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::expression::{Expression, ExpressionFault, Scope, is_name};
 use super::source::Span;
 use super::suggest::quoted;
-use super::tree::{Entry, Node, Value};
-use super::units::{self, Quantity, Unit};
+use super::tree::{Entry, Node, NodeValue};
+use super::units::{self, NumberWithUnit, Unit};
 use crate::surface::Surface;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,14 +79,14 @@ impl Parameters {
     }
 
     /// A number with its unit, or a parameter that was given one, if the text is nothing else.
-    pub fn quantity<'t>(&self, text: &'t str) -> Option<Quantity<'t>> {
+    pub fn quantity<'t>(&self, text: &'t str) -> Option<NumberWithUnit<'t>> {
         let name = text.trim();
         match self.index.get(name).map(|&i| &self.list[i]) {
             Some(&Parameter { quantity: Some(unit), value, .. }) => {
-                Some(Quantity { value, unit, text: name, at: text.len() - text.trim_start().len() })
+                Some(NumberWithUnit { value, unit, text: name, at: text.len() - text.trim_start().len() })
             }
             Some(_) => None,
-            None => Quantity::parse(text),
+            None => NumberWithUnit::parse(text),
         }
     }
 
@@ -205,10 +205,10 @@ fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<(f64
     let what = format!("parameter {}", quoted(&entry.name));
     let node = value_node(entry);
     match &node.value {
-        Value::Integer(n) => Ok((*n as f64, None)),
-        Value::Number(x) if x.is_finite() => Ok((*x, None)),
-        Value::Number(_) => Err(Diagnostic::error(format!("{what} is not a finite number")).at(node.span)),
-        Value::String { text, .. } => {
+        NodeValue::Integer(n) => Ok((*n as f64, None)),
+        NodeValue::Number(x) if x.is_finite() => Ok((*x, None)),
+        NodeValue::Number(_) => Err(Diagnostic::error(format!("{what} is not a finite number")).at(node.span)),
+        NodeValue::String { text, .. } => {
             if let Some(quantity) = parameters.quantity(text) {
                 let given = entry.node.get("unit").filter(|unit| unit.as_str().is_some());
                 return quantity_of(&quantity, node, given, parameters, &what);
@@ -217,9 +217,11 @@ fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<(f64
             let expression = Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what))?;
             Ok((expression.as_constant().unwrap_or(f64::NAN), None))
         }
-        Value::Table(_) if entry.node.as_table().is_some() => Err(Diagnostic::error(format!("{what} needs `value`"))
-            .at(node.span)
-            .help("write it like { value = 100.0, unit = \"N/m\" }")),
+        NodeValue::Table(_) if entry.node.as_table().is_some() => {
+            Err(Diagnostic::error(format!("{what} needs `value`"))
+                .at(node.span)
+                .help("write it like { value = 100.0, unit = \"N/m\" }"))
+        }
         _ => Err(Diagnostic::error(format!("{what} must be a number or an expression, found {}", node.article()))
             .at(node.span)),
     }
@@ -227,7 +229,7 @@ fn value(entry: &Entry, parameters: &Parameters, inputs: &[&str]) -> Result<(f64
 
 /// A parameter that is a number with its unit; a `unit` beside it must be that of SI, which the value is in.
 fn quantity_of(
-    quantity: &Quantity,
+    quantity: &NumberWithUnit,
     node: &Node,
     given: Option<&Node>,
     parameters: &Parameters,

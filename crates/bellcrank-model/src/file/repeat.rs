@@ -20,7 +20,7 @@ use super::expression::{Expression, Scope};
 use super::parameters::{Parameters, in_place};
 use super::source::Span;
 use super::suggest::quoted;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, NodeValue, Table};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ const INDICES: [&str; 3] = ["i", "j", "k"];
 pub fn expand(root: &mut Node, sections: &[&str]) -> Result<(), Diagnostics> {
     let repeats = |node: &Node| node.as_table().is_some_and(|t| t.entries.iter().any(|e| e.node.get(KEY).is_some()));
     let chosen = |name: &str| sections.contains(&name) && name != "parameter";
-    let Value::Table(table) = &root.value else { return Ok(()) };
+    let NodeValue::Table(table) = &root.value else { return Ok(()) };
     if !table.entries.iter().any(|section| chosen(&section.name) && repeats(&section.node)) {
         return Ok(());
     }
@@ -43,10 +43,10 @@ pub fn expand(root: &mut Node, sections: &[&str]) -> Result<(), Diagnostics> {
     let Ok(parameters) = Parameters::read(root.get("parameter"), &[]) else { return Ok(()) };
     let mut problems = Diagnostics::new();
     let mut copier = Copier { parameters: &parameters, read: HashMap::new() };
-    let Value::Table(table) = &mut root.value else { return Ok(()) };
+    let NodeValue::Table(table) = &mut root.value else { return Ok(()) };
     for section in table.entries.iter_mut().filter(|s| chosen(&s.name)) {
         let kind = section.name.clone();
-        if let Value::Table(table) = &mut section.node.value
+        if let NodeValue::Table(table) = &mut section.node.value
             && table.entries.iter().any(|e| e.node.get(KEY).is_some())
         {
             let entries = copier.section(&kind, std::mem::take(&mut table.entries), &mut problems);
@@ -101,7 +101,7 @@ impl Copier<'_> {
     /// How often in each direction.
     fn counts(&self, node: &Node, what: &str) -> Result<Vec<usize>, Diagnostics> {
         let list = match &node.value {
-            Value::Array(list) => list.as_slice(),
+            NodeValue::Array(list) => list.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let wrong = |text: String| {
@@ -114,9 +114,9 @@ impl Copier<'_> {
         let mut counts = Vec::new();
         for node in list {
             let x = match &node.value {
-                Value::Integer(n) => *n as f64,
-                Value::Number(x) => *x,
-                Value::String { text, .. } => {
+                NodeValue::Integer(n) => *n as f64,
+                NodeValue::Number(x) => *x,
+                NodeValue::String { text, .. } => {
                     let scope = Scope { parameters: self.parameters, variables: &[], inputs: &[] };
                     let what = format!("`repeat` of {what}");
                     let read = Expression::parse(text, scope).map_err(|fault| in_place(fault, node, &what))?;
@@ -148,7 +148,7 @@ impl Copier<'_> {
                 format!("{}{gap}{}", entry.name, indices.join("_"))
             }
         };
-        let Value::Table(table) = &entry.node.value else { return Ok(()) };
+        let NodeValue::Table(table) = &entry.node.value else { return Ok(()) };
         let kept: Vec<&Entry> = table.entries.iter().filter(|e| e.name != KEY).collect();
         for number in 0..total {
             let mut index = [0.0; 3];
@@ -164,7 +164,7 @@ impl Copier<'_> {
             for e in &kept {
                 entries.push(Entry { name: e.name.clone(), span: e.span, node: self.node(&e.node, index, what)? });
             }
-            let node = Node { span: entry.node.span, value: Value::Table(Table { entries }) };
+            let node = Node { span: entry.node.span, value: NodeValue::Table(Table { entries }) };
             out.push(Entry { name, span: entry.span, node });
         }
         Ok(())
@@ -172,22 +172,22 @@ impl Copier<'_> {
 
     fn node(&mut self, node: &Node, index: &[f64], what: &str) -> Result<Node, Diagnostics> {
         let value = match &node.value {
-            Value::String { text, .. } if text.contains('{') => {
-                Value::String { text: self.text(text, index, node, what)?, start: None }
+            NodeValue::String { text, .. } if text.contains('{') => {
+                NodeValue::String { text: self.text(text, index, node, what)?, start: None }
             }
-            Value::Array(list) => {
+            NodeValue::Array(list) => {
                 let mut copied = Vec::with_capacity(list.len());
                 for node in list {
                     copied.push(self.node(node, index, what)?);
                 }
-                Value::Array(copied)
+                NodeValue::Array(copied)
             }
-            Value::Table(table) => {
+            NodeValue::Table(table) => {
                 let mut entries = Vec::with_capacity(table.entries.len());
                 for e in &table.entries {
                     entries.push(Entry { name: e.name.clone(), span: e.span, node: self.node(&e.node, index, what)? });
                 }
-                Value::Table(Table { entries })
+                NodeValue::Table(Table { entries })
             }
             other => other.clone(),
         };

@@ -5,7 +5,7 @@ use super::fast_toml::Stop;
 use super::overrides::split_path;
 use super::source::{Source, Span};
 use super::suggest::quoted;
-use super::tree::{Entry, Node, Table, Value, text_node};
+use super::tree::{Entry, Node, NodeValue, Table, text_node};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue, Error};
 use std::ops::Range;
@@ -80,7 +80,7 @@ impl Convert<'_> {
         let mut entries: Vec<Entry> = table.into_iter().map(entry).collect();
         // the parser sorts by name; the file's own order is the order of the keys in the text
         entries.sort_by_key(|e| e.span.start);
-        Node { span, value: Value::Table(Table { entries }) }
+        Node { span, value: NodeValue::Table(Table { entries }) }
     }
 
     fn node(&self, value: Spanned<DeValue>, problems: &mut Diagnostics) -> Node {
@@ -88,14 +88,14 @@ impl Convert<'_> {
         let value = match value.into_inner() {
             DeValue::String(text) => return text_node(text.into_owned(), span, self.source),
             DeValue::Table(table) => return self.table(table, span, problems),
-            DeValue::Array(list) => Value::Array(list.into_iter().map(|v| self.node(v, problems)).collect()),
-            DeValue::Boolean(flag) => Value::Bool(flag),
+            DeValue::Array(list) => NodeValue::Array(list.into_iter().map(|v| self.node(v, problems)).collect()),
+            DeValue::Boolean(flag) => NodeValue::Bool(flag),
             DeValue::Integer(n) => super::fast_toml::integer(n.as_str(), n.radix()),
-            DeValue::Float(x) => Value::Number(x.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Float(x) => NodeValue::Number(x.as_str().parse().unwrap_or(f64::NAN)),
             DeValue::Datetime(date) => {
                 let problem = Diagnostic::error("a model file has no use for dates").at(span).label("a date");
                 problems.push(problem.help(format!("if it is meant as text, put it in quotes: \"{date}\"")));
-                Value::Bool(false)
+                NodeValue::Bool(false)
             }
         };
         Node { span, value }
@@ -177,8 +177,8 @@ fn duplicate(source: &Source, id: u32, root: &Node, at: Range<usize>) -> Diagnos
 /// The place of the last key of a name within a range of the text.
 fn last_key_between(node: &Node, name: &str, range: Range<u32>) -> Option<Span> {
     let table = match &node.value {
-        Value::Table(table) => table,
-        Value::Array(list) => return list.iter().filter_map(|n| last_key_between(n, name, range.clone())).max(),
+        NodeValue::Table(table) => table,
+        NodeValue::Array(list) => return list.iter().filter_map(|n| last_key_between(n, name, range.clone())).max(),
         _ => return None,
     };
     let own =
@@ -267,11 +267,11 @@ mod tests {
         let crank = root.get("body").and_then(|b| b.get("crank")).unwrap();
         assert_eq!(slice(crank.span), "[body.crank]");
         assert_eq!(slice(crank.get("mass").unwrap().span), "2.5");
-        assert_eq!(crank.get("mass").unwrap().value, Value::Number(2.5));
+        assert_eq!(crank.get("mass").unwrap().value, NodeValue::Number(2.5));
         let at = root.get("body").and_then(|b| b.get("arm")).and_then(|a| a.get("at")).unwrap();
         assert_eq!(slice(at.span), "['k', 0x10]");
-        assert_eq!(at.as_array().unwrap()[1].value, Value::Integer(16));
-        assert_eq!(root.get("joint").and_then(|j| j.get("a")?.get("ok")).unwrap().value, Value::Bool(true));
+        assert_eq!(at.as_array().unwrap()[1].value, NodeValue::Integer(16));
+        assert_eq!(root.get("joint").and_then(|j| j.get("a")?.get("ok")).unwrap().value, NodeValue::Bool(true));
     }
 
     #[test]

@@ -8,12 +8,12 @@ pub struct Node {
     /// Where the value stands; for a table `[a.b]` its header.
     pub span: Span,
     /// The value.
-    pub value: Value,
+    pub value: NodeValue,
 }
 
 /// A value as TOML and JSON have it in common.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum NodeValue {
     /// Keys and their values.
     Table(Table),
     /// A list.
@@ -55,7 +55,7 @@ impl Node {
     /// The table, if it is one.
     pub fn as_table(&self) -> Option<&Table> {
         match &self.value {
-            Value::Table(table) => Some(table),
+            NodeValue::Table(table) => Some(table),
             _ => None,
         }
     }
@@ -63,7 +63,7 @@ impl Node {
     /// The list, if it is one.
     pub fn as_array(&self) -> Option<&[Node]> {
         match &self.value {
-            Value::Array(list) => Some(list),
+            NodeValue::Array(list) => Some(list),
             _ => None,
         }
     }
@@ -71,7 +71,7 @@ impl Node {
     /// The text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
-            Value::String { text, .. } => Some(text),
+            NodeValue::String { text, .. } => Some(text),
             _ => None,
         }
     }
@@ -84,20 +84,20 @@ impl Node {
     /// What it is, as in "found an array".
     pub fn article(&self) -> &'static str {
         match &self.value {
-            Value::Table(_) => "a table",
-            Value::Array(list) if list.is_empty() => "an empty array",
-            Value::Array(_) => "an array",
-            Value::Number(_) => "a number",
-            Value::Integer(_) => "an integer",
-            Value::Bool(_) => "a boolean",
-            Value::String { .. } => "text",
+            NodeValue::Table(_) => "a table",
+            NodeValue::Array(list) if list.is_empty() => "an empty array",
+            NodeValue::Array(_) => "an array",
+            NodeValue::Number(_) => "a number",
+            NodeValue::Integer(_) => "an integer",
+            NodeValue::Bool(_) => "a boolean",
+            NodeValue::String { .. } => "text",
         }
     }
 
     /// The place of a part of a text, or of the whole text where escapes hide the part.
     pub fn part(&self, part: std::ops::Range<usize>) -> Span {
         match &self.value {
-            Value::String { start: Some(start), .. } => {
+            NodeValue::String { start: Some(start), .. } => {
                 let start = *start as usize;
                 Span::new(self.span.source, start + part.start, start + part.end)
             }
@@ -131,5 +131,5 @@ pub(super) fn text_node(text: String, span: Span, source: &Source) -> Node {
     let trimmed =
         if quotes == 3 { inner.strip_prefix("\r\n").or(inner.strip_prefix('\n')).unwrap_or(inner) } else { inner };
     let start = (trimmed == text).then(|| span.start + (quotes + inner.len() - trimmed.len()) as u32);
-    Node { span, value: Value::String { text, start } }
+    Node { span, value: NodeValue::String { text, start } }
 }

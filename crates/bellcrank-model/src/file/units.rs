@@ -241,7 +241,7 @@ pub(super) fn divisors(unit: &str) -> impl Iterator<Item = &str> {
 
 /// A number with its unit, if the text is nothing else.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quantity<'t> {
+pub struct NumberWithUnit<'t> {
     /// The number in SI units.
     pub value: f64,
     /// The unit.
@@ -252,7 +252,7 @@ pub struct Quantity<'t> {
     pub at: usize,
 }
 
-impl Quantity<'_> {
+impl NumberWithUnit<'_> {
     /// The message about a number whose unit is not that of its place.
     pub(super) fn misplaced(&self, node: &Node, message: String) -> Diagnostic {
         Diagnostic::error(message)
@@ -262,7 +262,7 @@ impl Quantity<'_> {
     }
 
     /// Reads a text that is a number and its unit.
-    pub fn parse(text: &str) -> Option<Quantity<'_>> {
+    pub fn parse(text: &str) -> Option<NumberWithUnit<'_>> {
         let start = text.trim_start();
         let digits = start.trim_start_matches(['-', '+', ' ']);
         let signs = start.len() - digits.len();
@@ -273,7 +273,7 @@ impl Quantity<'_> {
         let (_, found) = scan(unit).filter(|(bytes, _)| *bytes == unit.len())?;
         let negative = start[..signs].matches('-').count() % 2 == 1;
         let value = found.in_si(if negative { -x } else { x });
-        value.is_finite().then_some(Quantity { value, unit: found, text: unit, at: text.len() - rest.len() })
+        value.is_finite().then_some(NumberWithUnit { value, unit: found, text: unit, at: text.len() - rest.len() })
     }
 }
 
@@ -283,7 +283,7 @@ pub fn choices(unit: &str) -> Option<Vec<Unit>> {
 }
 
 /// What is wrong with a quantity in the place of a number in this unit; units after commas will do as well.
-pub fn refuse(quantity: &Quantity, wanted: &str) -> Option<String> {
+pub fn refuse(quantity: &NumberWithUnit, wanted: &str) -> Option<String> {
     // a parameter that was given a unit goes by its name
     let found = match Unit::parse(quantity.text) {
         Some(_) => format!("a number in {}", quantity.text),
@@ -332,7 +332,7 @@ mod tests {
             ("+1.5e-3 m", 1.5e-3, "m"),
             ("4 1/s", 4.0, ""),
         ] {
-            let Some(q) = Quantity::parse(text) else {
+            let Some(q) = NumberWithUnit::parse(text) else {
                 assert_eq!(like, "", "{text}");
                 continue;
             };
@@ -341,7 +341,7 @@ mod tests {
         }
         // digits are shifted, not multiplied
         for (text, value) in [("12 mm", 0.012), ("5.1 mm", 0.0051), ("0.3 µm", 3e-7), ("4.35 MPa", 4.35e6)] {
-            assert_eq!(Quantity::parse(text).unwrap().value, value, "{text}");
+            assert_eq!(NumberWithUnit::parse(text).unwrap().value, value, "{text}");
         }
     }
 
@@ -350,7 +350,7 @@ mod tests {
         for text in
             ["5", "5 k", "5 m + 1", "m", "5 m/", "5 J/kg K", "2*3 m", "5 s.x", "5 m x", "1e400 m", "", "5 fs", "3 cs"]
         {
-            assert_eq!(Quantity::parse(text), None, "{text}");
+            assert_eq!(NumberWithUnit::parse(text), None, "{text}");
         }
         assert_eq!(Unit::parse("1/s"), Unit::parse("Hz"));
         assert_eq!(Unit::parse("N/m^exponent"), None);
@@ -365,7 +365,7 @@ mod tests {
     fn hertz_are_not_radians_per_second_and_torques_no_stiffness() {
         let like = |a: &str, b: &str| Unit::parse(a).unwrap().is_like(&Unit::parse(b).unwrap());
         assert!(!like("Hz", "rad/s") && !like("N m", "N m/rad") && like("J", "N m") && !like("m", "rad"));
-        let q = Quantity::parse("5 kN").unwrap();
+        let q = NumberWithUnit::parse("5 kN").unwrap();
         assert_eq!(refuse(&q, "kg").unwrap(), "is in kg, found a number in kN");
         assert_eq!(refuse(&q, "N m, m").unwrap(), "is in N m or m, found a number in kN");
         assert_eq!((refuse(&q, "N, N m"), refuse(&q, ANY)), (None, None));

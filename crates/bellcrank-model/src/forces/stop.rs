@@ -14,7 +14,7 @@ use crate::joints::equations::{Equation, follow};
 /// With the depth δ beyond a limit a soft stop pushes back by k δ (1 + α δ̇), but never pulls
 /// [Hunt & Crossley 1975]. The damping grows with the depth, so the force does not jump at the touch, and a
 /// soft touch at the speed v leaves about v (1 − ⅔ α v) of it.
-struct Stop {
+struct JointStop {
     along: Along,
     lower: f64,
     upper: f64,
@@ -68,10 +68,10 @@ fn make(values: &Values, place: &Placement) -> Made {
         let message = format!("`lower` of {} is not below `upper`", values.what());
         return Err(values.error_at("lower", message).help("to hold a coordinate, use a drive").into());
     }
-    Ok(Box::new(Stop { along: place.joint(), lower, upper, law: Closing::read(values, None)? }))
+    Ok(Box::new(JointStop { along: place.joint(), lower, upper, law: Closing::read(values, None)? }))
 }
 
-impl Stop {
+impl JointStop {
     /// The gaps to both limits.
     fn gaps(&self, at: &Seen) -> [f64; 2] {
         let x = self.along.value(at);
@@ -87,7 +87,7 @@ impl Stop {
     }
 }
 
-impl Force for Stop {
+impl Force for JointStop {
     fn quantities(&self) -> &'static [Quantity] {
         CHANNELS
     }

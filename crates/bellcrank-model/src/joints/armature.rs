@@ -1,7 +1,7 @@
 //! The armature of a joint: inertia along its coordinate.
 
 use super::equations::{Couple, Equation, couple};
-use super::{Joint, Kind, Motion, Place, Z};
+use super::{Joint, Kind, Motion, Mount, Z};
 use crate::space::Space;
 
 /// x − θ = 0 between a joint coordinate and a rotor's; its λ is the load that accelerates the rotor.
@@ -17,7 +17,7 @@ pub const KIND: Kind = Kind {
           ½ · inertia · (dx/dt)². It has no weight and no gyroscopic effect; a rotor of inertia J behind a gear of ratio n \
           counts as n² · J.",
     fields: &[],
-    place: Place::Rotor,
+    mount: Mount::Rotor,
     in_plane: None,
     make: |_, place| {
         let motion = place.joints[0].motions[0];

@@ -1,7 +1,7 @@
 //! Belts and chains between two joints.
 
 use super::gear::{coupler, turns};
-use super::{Kind, Place};
+use super::{Kind, Mount};
 use crate::file::{Field, FieldKind};
 
 /// The catalog entry.
@@ -13,7 +13,7 @@ pub const KIND: Kind = Kind {
         Field::required("radii", FieldKind::Numbers(2, 2), "m", "radii of the pulleys"),
         Field::optional("crossed", FieldKind::Flag, "", "false", "the pulleys turn opposite ways"),
     ],
-    place: Place::Joints,
+    mount: Mount::Joints,
     in_plane: None,
     make: |values, place| {
         let (radii, sign) = (values.numbers("radii"), if values.flag("crossed") { 1.0 } else { -1.0 });

@@ -1,7 +1,7 @@
 //! The cam with its follower.
 
 use super::equations::{Beside, Equation, face_on_curve, roll_on_curve};
-use super::{Axes, Joint, Kind, Place, Placement};
+use super::{Axes, Joint, Kind, Mount, Placement};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::frames::Frame;
 use crate::profile::{FIELDS, Profile};
@@ -44,7 +44,7 @@ pub const KIND: Kind = Kind {
             "normal of a flat face, away from the cam (plane): in the world at the start, with `on` in the body's frame",
         ),
     ],
-    place: Place::Points(Axes::None),
+    mount: Mount::Points(Axes::None),
     in_plane: None,
     make,
 };

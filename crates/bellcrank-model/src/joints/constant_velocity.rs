@@ -1,7 +1,7 @@
 //! The constant-velocity joint.
 
 use super::equations::{Equation, coincide, homokinetic};
-use super::{Axes, Joint, Kind, Place};
+use super::{Axes, Joint, Kind, Mount};
 use crate::space::Space;
 
 /// Two shafts along the z axes of the frames that meet in a point and turn alike.
@@ -13,7 +13,7 @@ pub const KIND: Kind = Kind {
     doc: "A homokinetic joint: the shafts `axis` of the first body and `axis2` of the second may incline at the \
           point where they meet, and turn by equal angles at any inclination.",
     fields: &[],
-    place: Place::Shared(Axes::Shafts),
+    mount: Mount::Shared(Axes::Shafts),
     in_plane: Some("a revolute joint"),
     make: |_, _| Ok(Box::new(ConstantVelocity)),
 };

@@ -1,6 +1,6 @@
 //! Two curves that stay in touch.
 
-use super::{Axes, Equation, Joint, Kind, Place};
+use super::{Axes, Equation, Joint, Kind, Mount};
 use crate::dual::{DISPLACEMENTS, DualVec, add_stiffness};
 use crate::frames::{Covector, Frames, Row, Stiffness};
 use crate::pair::{Meeting, PAIR_FIELDS, Pair};
@@ -22,7 +22,7 @@ pub const KIND: Kind = Kind {
           convex, and more curved than any hollow of the first. They touch at one place, the nearest. For bodies that may lift off use the force \
           `curve-contact`.",
     fields: &PAIR_FIELDS,
-    place: Place::Points(Axes::None),
+    mount: Mount::Points(Axes::None),
     in_plane: None,
     make: |values, place| Ok(Box::new(CurveOnCurve { pair: Arc::new(Pair::read(values, place.space)?) })),
 };

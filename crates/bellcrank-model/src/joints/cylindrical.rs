@@ -1,7 +1,7 @@
 //! The cylindrical joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, Move, X, Y, Z};
 use crate::space::Space;
 
 /// A turn about and a shift along the common z axis of both frames.
@@ -12,7 +12,7 @@ pub const KIND: Kind = Kind {
     name: "cylindrical",
     doc: "A shaft in a sleeve: one rotation about `axis` and one translation along it.",
     fields: &[],
-    place: Place::Shared(Axes::Turning),
+    mount: Mount::Shared(Axes::Turning),
     in_plane: Some("a revolute joint for a shaft seen end on, a prismatic one for a shaft in the plane"),
     make: |_, _| Ok(Box::new(Cylindrical)),
 };

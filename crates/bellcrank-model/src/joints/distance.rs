@@ -1,12 +1,12 @@
 //! The distance joint.
 
 use super::equations::{self, Equation};
-use super::{Axes, Joint, Kind, Place};
+use super::{Axes, Joint, Kind, Mount};
 use crate::file::{Field, FieldKind};
 use crate::space::Space;
 
 /// Two points keep their distance, as if a massless bar joined them.
-struct Distance {
+struct FixedDistance {
     length: f64,
 }
 
@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
     name: "distance",
     doc: "A massless bar between two points, one on each body.",
     fields: &[Field::optional("length", FieldKind::Positive, "m", "that at the start", "the distance")],
-    place: Place::Points(Axes::None),
+    mount: Mount::Points(Axes::None),
     in_plane: None,
     make: |values, place| {
         let start = (place.frames[1].p - place.frames[0].p).norm();
@@ -26,11 +26,11 @@ pub const KIND: Kind = Kind {
                 .help("give two different points, a `length`, or use a spherical joint")
                 .into());
         }
-        Ok(Box::new(Distance { length }))
+        Ok(Box::new(FixedDistance { length }))
     },
 };
 
-impl Joint for Distance {
+impl Joint for FixedDistance {
     fn equations(&self, _space: Space) -> Vec<Box<dyn Equation>> {
         vec![equations::distance(self.length)]
     }

@@ -1,7 +1,7 @@
 //! Drives: a coordinate of a joint as a function of time.
 
 use super::equations::{Equation, follow, follow_rate};
-use super::{Joint, Kind, Motion, Place, names};
+use super::{Joint, Kind, Motion, Mount, names};
 use crate::file::{Expression, Field, FieldKind};
 use crate::space::Space;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub const KIND: Kind = Kind {
         Field::optional("rate2", FieldKind::Function, "rad/s, m/s", "free", "the rate of the second motion"),
         Field::optional("speed2", FieldKind::Function, "m/s", "free", "the rate of the second slide"),
     ],
-    place: Place::Joint,
+    mount: Mount::Joint,
     in_plane: None,
     make: |values, place| {
         values.at_most_one(&KEYS)?;

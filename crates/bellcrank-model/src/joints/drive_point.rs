@@ -1,7 +1,7 @@
 //! A point that is led along a path.
 
 use super::equations::{Equation, trace};
-use super::{Joint, Kind, Place};
+use super::{Joint, Kind, Mount};
 use crate::file::{Expression, Field, FieldKind};
 use crate::space::Space;
 
@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
     name: "drive-point",
     doc: "Moves a point of a body along a path in the world.",
     fields: &[Field::required("position", FieldKind::VectorFunction, "m", "where the point is, in the world")],
-    place: Place::Body,
+    mount: Mount::Body,
     in_plane: None,
     make: |values, _| {
         let course = values.functions("position");

@@ -1,7 +1,7 @@
 //! The fixed joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Move, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Mount, Move, X, Y, Z};
 use crate::space::Space;
 
 /// No motion at all.
@@ -12,7 +12,7 @@ pub const KIND: Kind = Kind {
     name: "fixed",
     doc: "Holds two bodies together; no motion stays free.",
     fields: &[],
-    place: Place::Shared(Axes::None),
+    mount: Mount::Shared(Axes::None),
     in_plane: None,
     make: |_, _| Ok(Box::new(Fixed)),
 };

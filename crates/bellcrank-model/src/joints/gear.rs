@@ -1,7 +1,7 @@
 //! Gears between two joints, and what belts and racks share with them.
 
 use super::equations::{Couple, Equation, couple};
-use super::{Joint, Kind, Motion, Place, Placement};
+use super::{Joint, Kind, Motion, Mount, Placement};
 use crate::file::{Diagnostics, Field, FieldKind, Values};
 use crate::space::Space;
 
@@ -21,7 +21,7 @@ pub const KIND: Kind = Kind {
         "",
         "turns of the second joint per turn of the first; negative for external gears",
     )],
-    place: Place::Joints,
+    mount: Mount::Joints,
     in_plane: None,
     make: |values, place| {
         let ratio = values.number("ratio");

@@ -1,7 +1,7 @@
 //! The knife edge.
 
 use super::equations::{Equation, no_slip_along};
-use super::{Axes, Joint, Kind, Place, X, Y};
+use super::{Axes, Joint, Kind, Mount, X, Y};
 use crate::space::Space;
 
 /// A point of the second body moves along its edge and turns freely, but does not move across.
@@ -15,7 +15,7 @@ pub const KIND: Kind = Kind {
     doc: "A skate or blade on the second body: its point has no velocity across the edge `axis`; in space `axis2` is the \
           direction across. A nonholonomic joint.",
     fields: &[],
-    place: Place::Shared(Axes::Sliding),
+    mount: Mount::Shared(Axes::Sliding),
     in_plane: None,
     make: |values, place| {
         if place.space == Space::Space && !values.has("axis2") {

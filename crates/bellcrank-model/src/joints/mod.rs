@@ -143,7 +143,7 @@ pub enum Axes {
 
 /// Where a joint stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Mount {
     /// At one place, shared by two bodies: `between`, `at` or `on`, `axis`, `axis2`.
     Shared(Axes),
     /// At two places, one on each body: `between`, `at` or `on` with two points, `axis`, `axis2`.
@@ -169,7 +169,7 @@ pub struct Placement {
     pub space: Space,
     /// The axes that directions in its fields are given in, in the world.
     pub axes: Mat3,
-    /// The joints it stands on, where it does; of [`Place::Rotor`] with the one motion it acts along.
+    /// The joints it stands on, where it does; of [`Mount::Rotor`] with the one motion it acts along.
     pub joints: Vec<Base>,
 }
 
@@ -247,7 +247,7 @@ pub struct Kind {
     /// Fields beside those of its place.
     pub fields: &'static [Field],
     /// Where it stands.
-    pub place: Place,
+    pub mount: Mount,
     /// For joints of space: what to use in the plane instead.
     pub in_plane: Option<&'static str>,
     /// Makes the joint.

@@ -1,7 +1,7 @@
 //! The point on a curve.
 
 use super::equations::{Equation, on_curve};
-use super::{Axes, Joint, Kind, Place};
+use super::{Axes, Joint, Kind, Mount};
 use crate::profile::{FIELDS, Profile};
 use crate::space::Space;
 use bellcrank_math::Vec3;
@@ -20,7 +20,7 @@ pub const KIND: Kind = Kind {
           axes of the world at the start (with `on` those of the first body), in space with z along `axis` and x along `axis2`. \
           In space the curve must not cross itself as seen along z.",
     fields: &[FIELDS[0], FIELDS[1], FIELDS[2], FIELDS[3]],
-    place: Place::Points(Axes::None),
+    mount: Mount::Points(Axes::None),
     in_plane: None,
     make: |values, _| Ok(Box::new(PointOnCurve { curve: Arc::new(Profile::read(values)?) })),
 };

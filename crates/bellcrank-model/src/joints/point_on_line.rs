@@ -1,7 +1,7 @@
 //! The point on a line.
 
 use super::equations::{Equation, hold};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, X, Y, Z};
 use crate::space::Space;
 
 /// A point of the second body slides along an axis of the first frame: z in space, x in the plane.
@@ -13,7 +13,7 @@ pub const KIND: Kind = Kind {
     doc: "A pin in a slot, a bead on a wire: a point of the second body slides along `axis` of the first, all \
         rotations are free.",
     fields: &[],
-    place: Place::Shared(Axes::Sliding),
+    mount: Mount::Shared(Axes::Sliding),
     in_plane: None,
     make: |_, _| Ok(Box::new(PointOnLine)),
 };

@@ -1,7 +1,7 @@
 //! The point on a plane.
 
 use super::equations::{Equation, hold};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, X, Y, Z};
 use crate::space::Space;
 
 /// A point of the second body stays in the plane normal to z of the first frame.
@@ -13,7 +13,7 @@ pub const KIND: Kind = Kind {
     doc: "A point of the second body stays in the plane of the first that is normal to `axis`, all rotations are \
         free.",
     fields: &[],
-    place: Place::Shared(Axes::Turning),
+    mount: Mount::Shared(Axes::Turning),
     in_plane: Some("a point-on-line joint"),
     make: |_, _| Ok(Box::new(PointOnPlane)),
 };

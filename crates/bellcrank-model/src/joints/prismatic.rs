@@ -1,7 +1,7 @@
 //! The prismatic joint.
 
 use super::equations::{Equation, hold, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, Move, X, Y, Z};
 use crate::space::Space;
 
 /// One shift along the common axis of both frames: z in space, x in the plane.
@@ -12,7 +12,7 @@ pub const KIND: Kind = Kind {
     name: "prismatic",
     doc: "A slide: one translation along `axis`, no rotation.",
     fields: &[],
-    place: Place::Shared(Axes::Sliding),
+    mount: Mount::Shared(Axes::Sliding),
     in_plane: None,
     make: |_, _| Ok(Box::new(Prismatic)),
 };

@@ -1,7 +1,7 @@
 //! A rack and pinion between two joints.
 
 use super::gear::coupler;
-use super::{Kind, Place};
+use super::{Kind, Mount};
 use crate::file::{Field, FieldKind};
 
 /// The catalog entry.
@@ -14,7 +14,7 @@ pub const KIND: Kind = Kind {
         "m",
         "pitch radius of the pinion; negative if the rack moves backwards when the pinion turns forwards",
     )],
-    place: Place::Joints,
+    mount: Mount::Joints,
     in_plane: None,
     make: |values, place| {
         let radius = values.number("radius");

@@ -1,7 +1,7 @@
 //! The revolute joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Move, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, Move, X, Y, Z};
 use crate::space::Space;
 
 /// One rotation about the common z axis of both frames.
@@ -12,7 +12,7 @@ pub const KIND: Kind = Kind {
     name: "revolute",
     doc: "A hinge: one rotation about `axis`.",
     fields: &[],
-    place: Place::Shared(Axes::Turning),
+    mount: Mount::Shared(Axes::Turning),
     in_plane: None,
     make: |_, _| Ok(Box::new(Revolute)),
 };

@@ -1,7 +1,7 @@
 //! The rolling disk.
 
 use super::equations::{Couple, Equation, couple, follow, roll, touch};
-use super::{Axes, Joint, Kind, Motion, Place, X, Y, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, X, Y, Z};
 use crate::file::{Expression, Field, FieldKind};
 use crate::space::Space;
 
@@ -23,7 +23,7 @@ pub const KIND: Kind = Kind {
         Field::required("radius", FieldKind::Positive, "m", "radius of the disk"),
         Field::optional("normal", FieldKind::Direction, "", "z, in the plane y", "normal of the plane it rolls on"),
     ],
-    place: Place::Points(Axes::Rolling),
+    mount: Mount::Points(Axes::Rolling),
     in_plane: None,
     make: |values, place| {
         let radius = values.number("radius");

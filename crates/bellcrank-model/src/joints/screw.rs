@@ -2,7 +2,7 @@
 
 use super::cylindrical::coaxial;
 use super::equations::{Couple, Equation, couple};
-use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, Move, Z};
 use crate::file::{Field, FieldKind};
 use crate::space::Space;
 use std::f64::consts::TAU;
@@ -23,7 +23,7 @@ pub const KIND: Kind = Kind {
         "m",
         "translation of the second body along `axis` per turn; negative for a left-handed thread",
     )],
-    place: Place::Shared(Axes::Turning),
+    mount: Mount::Shared(Axes::Turning),
     in_plane: Some("a rack joint between a revolute and a prismatic one"),
     make: |values, place| {
         let pitch = values.number("pitch");

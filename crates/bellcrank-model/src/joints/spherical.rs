@@ -1,7 +1,7 @@
 //! The spherical joint.
 
 use super::equations::{Equation, coincide};
-use super::{Axes, Joint, Kind, Motion, Move, Place, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, Move, Z};
 use crate::space::Space;
 
 /// A point of one body stays at a point of the other; all turns are free.
@@ -12,7 +12,7 @@ pub const KIND: Kind = Kind {
     name: "spherical",
     doc: "A ball joint: the points stay together, all rotations are free (in the plane the same as a revolute).",
     fields: &[],
-    place: Place::Shared(Axes::None),
+    mount: Mount::Shared(Axes::None),
     in_plane: None,
     make: |_, _| Ok(Box::new(Spherical)),
 };

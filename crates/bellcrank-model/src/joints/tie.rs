@@ -1,7 +1,7 @@
 //! Any two joint coordinates, tied.
 
 use super::equations::{Couple, Equation, couple};
-use super::{Joint, Kind, Place};
+use super::{Joint, Kind, Mount};
 use crate::file::{Field, FieldKind};
 use crate::space::Space;
 
@@ -38,7 +38,7 @@ pub const KIND: Kind = Kind {
             "which coordinate of each joint: `angle` or `position`, then `angle2`, `position2`, …",
         ),
     ],
-    place: Place::Joints,
+    mount: Mount::Joints,
     in_plane: None,
     make: |values, place| {
         let ratio = values.number("ratio");

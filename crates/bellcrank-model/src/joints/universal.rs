@@ -1,7 +1,7 @@
 //! The universal joint.
 
 use super::equations::{Equation, coincide, perpendicular};
-use super::{Axes, Joint, Kind, Motion, Move, Place, X, Z};
+use super::{Axes, Joint, Kind, Motion, Mount, Move, X, Z};
 use crate::space::Space;
 
 /// A cross with one arm along z of the first frame and one along x of the second.
@@ -16,7 +16,7 @@ pub const KIND: Kind = Kind {
     doc: "A Hooke's joint: a cross that turns in the first body about `axis` and in the second about `axis2`, \
           which is perpendicular to `axis`.",
     fields: &[],
-    place: Place::Shared(Axes::Turning),
+    mount: Mount::Shared(Axes::Turning),
     in_plane: Some("a revolute joint"),
     make: |values, _| {
         let [Some(axis), Some(axis2)] = ["axis", "axis2"].map(|key| values.optional_points(key)) else {

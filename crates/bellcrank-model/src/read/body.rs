@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
             let turn = self.fields(node, &key, &[TURN])?;
             return Ok(Quat::exp(turn.vector("axis") * turn.number("angle")));
         }
-        let Value::Array(items) = &node.value else { return Err(wrong("must be a rotation".into()).into()) };
+        let NodeValue::Array(items) = &node.value else { return Err(wrong("must be a rotation".into()).into()) };
         match items.len() {
             4 => {
                 let q = context.numbers(node, &key, [4, 4], "")?;

@@ -2,13 +2,13 @@
 
 use super::visual::{COLOUR, HIDDEN, OPACITY};
 use super::{BEAM, MODAL};
-use crate::file::{Field, FieldKind, Layout};
+use crate::file::{Field, FieldKind, FileLayout};
 use crate::forces;
 use crate::frames::MAX_ENDS;
-use crate::joints::{self, Place};
+use crate::joints::{self, Mount};
 
 /// Sections of a model file: what overrides may add to.
-pub const LAYOUT: Layout = Layout {
+pub const LAYOUT: FileLayout = FileLayout {
     settings: &["model", "solve", "start"],
     named: &[
         "parameter",
@@ -328,12 +328,12 @@ pub const JOINT_ROTOR: &[Field] = &[
 
 /// The keys of a kind of joint, in groups: those of its place and its own.
 pub fn joint_fields(kind: &joints::Kind) -> [&'static [Field]; 2] {
-    let place = match kind.place {
-        Place::Shared(_) | Place::Points(_) => JOINT,
-        Place::Body => JOINT_ON_ONE,
-        Place::Joint => JOINT_ON_JOINT,
-        Place::Joints => JOINT_ON_JOINTS,
-        Place::Rotor => JOINT_ROTOR,
+    let place = match kind.mount {
+        Mount::Shared(_) | Mount::Points(_) => JOINT,
+        Mount::Body => JOINT_ON_ONE,
+        Mount::Joint => JOINT_ON_JOINT,
+        Mount::Joints => JOINT_ON_JOINTS,
+        Mount::Rotor => JOINT_ROTOR,
     };
     [place, kind.fields]
 }

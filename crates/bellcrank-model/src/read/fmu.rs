@@ -169,9 +169,9 @@ impl<'a> Reader<'a> {
             let of = description.variables[number].of.unwrap_or(Type::Float64);
             let told = format!("{} in `set` of {what}", suggest::quoted(&entry.name));
             let value = match (&entry.node.value, of) {
-                (Value::String { text, .. }, Type::Text) => Ok(Setting::Text(text.clone())),
+                (NodeValue::String { text, .. }, Type::Text) => Ok(Setting::Text(text.clone())),
                 (_, Type::Text) => Err(Diagnostic::error(format!("{told} must be a text")).at(entry.node.span)),
-                (Value::Bool(on), _) => Ok(Setting::Number(f64::from(u8::from(*on)))),
+                (NodeValue::Bool(on), _) => Ok(Setting::Number(f64::from(u8::from(*on)))),
                 _ => self.context().number(&entry.node, &told, units::ANY).map(Setting::Number),
             };
             let whole = |value: &Setting| matches!(value, Setting::Number(x) if x.fract() != 0.0 && of.is_whole());

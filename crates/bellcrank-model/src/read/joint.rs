@@ -5,7 +5,7 @@ use super::fields::joint_fields;
 use crate::bodies::{Body, Rotor};
 use crate::file::*;
 use crate::frames::{Attachment, Frame, angle_of};
-use crate::joints::{self, Motion, Place};
+use crate::joints::{self, Motion, Mount};
 use crate::model::{BodyEntry, End, JointEntry};
 use bellcrank_math::Mat3;
 use std::sync::Arc;
@@ -29,16 +29,16 @@ impl<'a> Reader<'a> {
     pub(super) fn read_joint(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
         let what = format!("joint {}", suggest::quoted(name));
         let kind = self.joint_kind(&what, node)?;
-        let two_points = matches!(kind.place, Place::Points(_));
-        let (values, ends) = match kind.place {
-            Place::Joint | Place::Joints | Place::Rotor => return Ok(()),
-            Place::Shared(axes) | Place::Points(axes) => {
+        let two_points = matches!(kind.mount, Mount::Points(_));
+        let (values, ends) = match kind.mount {
+            Mount::Joint | Mount::Joints | Mount::Rotor => return Ok(()),
+            Mount::Shared(axes) | Mount::Points(axes) => {
                 let values = self.fields(node, &what, &joint_fields(kind))?;
                 let bodies = self.two_bodies(&values)?;
                 let ends = self.ends(&values, bodies, axes, two_points)?;
                 (values, ends)
             }
-            Place::Body => {
+            Mount::Body => {
                 let values = self.fields(node, &what, &joint_fields(kind))?;
                 let end = self.one_end(&values)?;
                 if self.is_mounted() || self.axes_here() != Mat3::IDENTITY {
@@ -58,10 +58,10 @@ impl<'a> Reader<'a> {
     pub(super) fn read_coupler(&mut self, name: &'a str, node: &'a Node, _span: Span) -> Result<(), Diagnostics> {
         let what = format!("joint {}", suggest::quoted(name));
         let kind = self.joint_kind(&what, node)?;
-        let key = match kind.place {
-            Place::Joint => "joint",
-            Place::Joints => "joints",
-            Place::Rotor => return self.read_armature(name, kind, node, &what),
+        let key = match kind.mount {
+            Mount::Joint => "joint",
+            Mount::Joints => "joints",
+            Mount::Rotor => return self.read_armature(name, kind, node, &what),
             _ => return Ok(()),
         };
         let values = self.fields(node, &what, &joint_fields(kind))?;
@@ -70,8 +70,8 @@ impl<'a> Reader<'a> {
         let found: Vec<usize> = named.iter().filter_map(|n| problems.take(self.joint(*n, &what))).collect();
         problems.or(())?;
         let entries = || found.iter().map(|j| &self.model.joints[*j]);
-        let ends: Vec<End> = match kind.place {
-            Place::Joint => entries().flat_map(|j| j.ends.clone()).collect(),
+        let ends: Vec<End> = match kind.mount {
+            Mount::Joint => entries().flat_map(|j| j.ends.clone()).collect(),
             _ => entries().map(|j| j.ends[1]).chain(entries().map(|j| j.ends[0])).collect(),
         };
         if found.len() == 2 && found[0] == found[1] {

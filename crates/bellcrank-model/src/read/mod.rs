@@ -91,7 +91,7 @@ fn order_of_states(model: &Model, document: &Outline) -> Vec<usize> {
 fn files_of(root: &Node) -> Vec<String> {
     fn collect(node: &Node, found: &mut Vec<String>) {
         match &node.value {
-            Value::Table(table) => {
+            NodeValue::Table(table) => {
                 for entry in &table.entries {
                     match entry.node.as_str().filter(|_| entry.name == "file" || entry.name == "table") {
                         Some(file) => found.push(file.to_string()),
@@ -99,7 +99,7 @@ fn files_of(root: &Node) -> Vec<String> {
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+            NodeValue::Array(items) => items.iter().for_each(|item| collect(item, found)),
             _ => {}
         }
     }
@@ -232,7 +232,7 @@ struct Reader<'a> {
     /// What the expressions that are being read belong to.
     law_of: Cell<Place>,
     /// Where parts stand.
-    frames: part::Frames,
+    frames: part::PartFrames,
     problems: Diagnostics,
 }
 
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
             state_names: signal::state_names(root),
             signals: RefCell::default(),
             law_of: Cell::new(Place::Body(0)),
-            frames: part::Frames::default(),
+            frames: part::PartFrames::default(),
             problems: Diagnostics::new(),
         })
     }

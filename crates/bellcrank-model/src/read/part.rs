@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// The frame of a part: x ↦ p + R x takes its coordinates to the world.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct PartFrame {
     p: Vec3,
     rotation: Quat,
     r: Mat3,
@@ -25,16 +25,16 @@ pub(super) struct Frame {
     ground: Option<String>,
 }
 
-impl Frame {
-    fn world() -> Frame {
+impl PartFrame {
+    fn world() -> PartFrame {
         let (p, rotation, r) = (Vec3::ZERO, Quat::IDENTITY, Mat3::IDENTITY);
-        Frame { p, rotation, r, plain: true, mirrors: Vec::new(), ground: None }
+        PartFrame { p, rotation, r, plain: true, mirrors: Vec::new(), ground: None }
     }
 }
 
 /// The frames of the model, of its parts and of its markers, and the one whose entries are being read.
-pub(super) struct Frames {
-    list: Vec<Frame>,
+pub(super) struct PartFrames {
+    list: Vec<PartFrame>,
     /// The frame of every source.
     of_source: Vec<usize>,
     current: Cell<usize>,
@@ -42,17 +42,17 @@ pub(super) struct Frames {
     pub markers: HashMap<String, End>,
 }
 
-impl Frames {
+impl PartFrames {
     /// The names of all markers.
     pub fn marker_names(&self) -> impl Iterator<Item = &str> {
         self.markers.keys().map(String::as_str)
     }
 }
 
-impl Default for Frames {
-    fn default() -> Frames {
-        let list = vec![Frame::world()];
-        Frames { list, of_source: Vec::new(), current: Cell::new(0), markers: HashMap::new() }
+impl Default for PartFrames {
+    fn default() -> PartFrames {
+        let list = vec![PartFrame::world()];
+        PartFrames { list, of_source: Vec::new(), current: Cell::new(0), markers: HashMap::new() }
     }
 }
 
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn frame_of(&self, node: &'a Node, part: &Part, within: usize) -> Result<Frame, Diagnostics> {
+    fn frame_of(&self, node: &'a Node, part: &Part, within: usize) -> Result<PartFrame, Diagnostics> {
         let what = format!("include {}", suggest::quoted(&part.name));
         let values = self.fields(node, &what, &[INCLUDE])?;
         let mut placed = BodyEntry::rotor(&part.name, Body::Point(PointMass::new(1.0, 3)), Vec3::ZERO);
@@ -83,10 +83,10 @@ impl<'a> Reader<'a> {
         let placed_here = ["at", "angle", "orientation"].iter().any(|key| values.has(key));
         let plain = outer.plain && !placed_here && ground.is_none();
         if plain {
-            return Ok(Frame { mirrors: part.mirrors.clone(), ..Frame::world() });
+            return Ok(PartFrame { mirrors: part.mirrors.clone(), ..PartFrame::world() });
         }
         let (p, mirrors) = (outer.p + outer.r * at, part.mirrors.clone());
-        Ok(Frame { p, rotation, r: rotation.matrix(), plain, mirrors, ground })
+        Ok(PartFrame { p, rotation, r: rotation.matrix(), plain, mirrors, ground })
     }
 
     /// From here on entries of the text that a place is in are read.
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The frame of the part whose entries are being read.
-    pub(super) fn here(&self) -> &Frame {
+    pub(super) fn here(&self) -> &PartFrame {
         &self.frames.list[self.frames.current.get()]
     }
 

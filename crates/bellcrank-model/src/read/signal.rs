@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         }
         let Some(input) = values.node("input") else { return Ok(()) };
         let input_text = match &input.value {
-            Value::String { text, .. } => text.clone(),
+            NodeValue::String { text, .. } => text.clone(),
             _ => format!("{:?}", self.context().number(input, &format_args!("`input` of {what}"), units::ANY)?),
         };
         let first = self.model.states.len();
@@ -200,9 +200,9 @@ impl<'a> Reader<'a> {
                 }
             }
             let value = output.get("value").map_or(String::new(), |value| match &value.value {
-                Value::String { text, .. } => text.clone(),
-                Value::Integer(n) => n.to_string(),
-                Value::Number(x) => format!("{x:?}"),
+                NodeValue::String { text, .. } => text.clone(),
+                NodeValue::Integer(n) => n.to_string(),
+                NodeValue::Number(x) => format!("{x:?}"),
                 _ => String::new(),
             });
             let inner = self.with_outputs(node, &value, chain)?;

@@ -28,16 +28,16 @@ use std::ops::Range;
 
 /// A motion, or its change: velocity, the acceleration that v̇ gives, and that at v̇ = 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Motion {
+pub(super) struct RelativeMotion {
     pub twist: Twist,
     pub linear: Twist,
     pub bias: Twist,
 }
 
-impl Motion {
+impl RelativeMotion {
     /// The same at a point r away.
-    pub fn at(self, r: Vec3) -> Motion {
-        Motion { twist: self.twist.at(r), linear: self.linear.at(r), bias: self.bias.at(r) }
+    pub fn at(self, r: Vec3) -> RelativeMotion {
+        RelativeMotion { twist: self.twist.at(r), linear: self.linear.at(r), bias: self.bias.at(r) }
     }
 }
 
@@ -51,9 +51,9 @@ pub(super) struct Moved {
     /// Its displacement.
     pub s: Twist,
     /// The motion of its anchor.
-    pub anchor: Motion,
+    pub anchor: RelativeMotion,
     /// What the column changes of it: by coordinates all of it, by velocities the acceleration at v̇ = 0.
-    pub change: Motion,
+    pub change: RelativeMotion,
 }
 
 /// Walks along the steps of a joint.
@@ -63,27 +63,27 @@ pub(super) struct StepsOf {
     /// The first coordinate of the present step, and the first after it.
     pub first: usize,
     next: usize,
-    before: Motion,
+    before: RelativeMotion,
 }
 
 impl StepsOf {
     pub fn new(node: usize, of: &TreeBody) -> StepsOf {
         let first = of.columns.start;
-        StepsOf { node, step: of.steps.start, first, next: first, before: Motion::default() }
+        StepsOf { node, step: of.steps.start, first, next: first, before: RelativeMotion::default() }
     }
 
     /// The motion before the step of coordinate `k`, and that of the step itself; coordinates are asked for in their order.
-    fn at(&mut self, r: &Relative, k: usize, at: &Point, t: &TreeSpace) -> (Motion, Twist) {
+    fn at(&mut self, r: &Relative, k: usize, at: &Point, t: &TreeSpace) -> (RelativeMotion, Twist) {
         let node = &r.tree.nodes[self.node];
         let begins = k == node.columns.start;
         let along = |x: &[f64]| (self.first..self.next).fold(Twist::ZERO, |sum, j| sum.plus(x[j], t.s[j]));
         if begins {
             let (twist, bias) = r.tree.seat_motion(self.node, &at.v, t);
             let linear = r.tree.carried(node, &t.linear, &t.p, t.joint[self.node]);
-            self.before = Motion { twist, bias, linear: linear.plus(1.0, r.tree.swaying(node, &at.vdot, t)) };
+            self.before = RelativeMotion { twist, bias, linear: linear.plus(1.0, r.tree.swaying(node, &at.vdot, t)) };
         } else if k >= self.next {
             let (before, step) = (self.before, along(&at.v));
-            self.before = Motion {
+            self.before = RelativeMotion {
                 twist: before.twist.plus(1.0, step),
                 linear: before.linear.plus(1.0, along(&at.vdot)),
                 bias: before.bias.plus(1.0, before.twist.cross(step)),
@@ -121,7 +121,7 @@ impl Relative {
             return self.moved_by_mode(i, k, moves, at, t, out);
         }
         let (anchor, step) = steps.at(self, k, at, t);
-        let mut change = Motion::default();
+        let mut change = RelativeMotion::default();
         if !moves {
             change.bias = anchor.twist.plus(1.0, step).cross(t.s[k]);
         }
@@ -135,10 +135,10 @@ impl Relative {
         let (m, modes) = (k - node.flex.modes.start, node.flex.modes.clone());
         let (rates, accelerations) = (&at.v[modes.clone()], &at.vdot[modes]);
         let (here, s) = (t.joint[i], t.s[k]);
-        let frame = Motion { twist: t.twist[i], linear: t.linear[i], bias: t.bias[i] }.at(here - t.p[i]);
+        let frame = RelativeMotion { twist: t.twist[i], linear: t.linear[i], bias: t.bias[i] }.at(here - t.p[i]);
         let v = frame.twist;
         let recoil = self.tree.recoil(node, &at.v, t);
-        let anchor = Motion {
+        let anchor = RelativeMotion {
             twist: v.less(recoil),
             linear: frame.linear.less(self.tree.recoil(node, &at.vdot, t)),
             bias: frame.bias.less(v.less(recoil).cross(recoil)).plus(1.0, held.bias(rates)),
@@ -146,19 +146,19 @@ impl Relative {
         let d = held.change(m, rates);
         let minus = |x: Twist| Twist::ZERO.less(x);
         let change = if moves {
-            Motion {
+            RelativeMotion {
                 twist: minus(d),
                 linear: minus(held.change(m, accelerations)),
                 bias: minus(v.cross(d)).less(held.bias_slope(m, rates)),
             }
         } else {
-            Motion { bias: anchor.twist.cross(s).plus(-2.0, d), ..Motion::default() }
+            RelativeMotion { bias: anchor.twist.cross(s).plus(-2.0, d), ..RelativeMotion::default() }
         };
         out.push(Moved { nodes: i..i + 1, at: here, s, anchor, change });
         // how the motion of the frame changes
         let beyond = v.less(anchor.twist);
         let by = if moves {
-            Motion {
+            RelativeMotion {
                 twist: change.twist.plus(1.0, s.cross(beyond)),
                 linear: change.linear.plus(1.0, s.cross(frame.linear.less(anchor.linear))),
                 bias: change
@@ -167,7 +167,7 @@ impl Relative {
                     .plus(1.0, change.twist.plus(1.0, anchor.twist.cross(s)).cross(beyond)),
             }
         } else {
-            Motion { bias: change.bias.plus(1.0, s.cross(beyond)), ..Motion::default() }
+            RelativeMotion { bias: change.bias.plus(1.0, s.cross(beyond)), ..RelativeMotion::default() }
         };
         let mut c = i + 1;
         while c < node.end as usize {
@@ -187,10 +187,10 @@ struct StationBranch<'a> {
     c: usize,
     m: usize,
     seat: Seat<'a>,
-    frame: Motion,
+    frame: RelativeMotion,
     /// The displacement of the frame, and the change of its motion.
     s: Twist,
-    by: Motion,
+    by: RelativeMotion,
     /// The joint of the branch.
     at: Vec3,
 }
@@ -207,7 +207,7 @@ impl StationBranch<'_> {
         let (rates, accelerations) = (&at.v[modes.clone()], &at.vdot[modes]);
         let (u, bias) = (tree.swaying(node, &at.v, t), self.seat.bias(rates));
         let own = t.sway[node.flex.sway.start + self.m];
-        let anchor = Motion {
+        let anchor = RelativeMotion {
             twist: frame.twist.plus(1.0, u),
             linear: frame.linear.plus(1.0, tree.swaying(node, &at.vdot, t)),
             bias: frame.bias.plus(1.0, frame.twist.cross(u)).plus(1.0, bias),
@@ -216,7 +216,7 @@ impl StationBranch<'_> {
         let change = if moves {
             let du = s.cross(u).plus(1.0, d);
             let du_linear = s.cross(tree.swaying(node, &at.vdot, t)).plus(1.0, self.seat.change(self.m, accelerations));
-            Motion {
+            RelativeMotion {
                 twist: by.twist.plus(1.0, du),
                 linear: by.linear.plus(1.0, du_linear),
                 bias: by
@@ -228,7 +228,7 @@ impl StationBranch<'_> {
             }
         } else {
             let bias = by.bias.plus(1.0, s.cross(u)).plus(1.0, anchor.twist.cross(own)).plus(2.0, d);
-            Motion { bias, ..Motion::default() }
+            RelativeMotion { bias, ..RelativeMotion::default() }
         };
         Moved { nodes, at: self.at, s: s.plus(1.0, own), anchor, change }
     }

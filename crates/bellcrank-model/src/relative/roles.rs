@@ -93,7 +93,7 @@ impl Switching for Relative {
         self.cartesian.courses()
     }
 
-    fn laws(&self) -> Vec<Law> {
+    fn laws(&self) -> Vec<PlacedLaw> {
         self.cartesian.laws()
     }
 
@@ -166,7 +166,7 @@ impl Observable for Relative {
         self.cartesian.limited()
     }
 
-    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<Beyond> {
+    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<BeyondLimit> {
         let t = space(w);
         self.fill(at, t);
         self.cartesian.beyond(&t.point, &mut t.cartesian)

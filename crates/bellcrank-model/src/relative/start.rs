@@ -67,7 +67,7 @@ impl Relative {
     /// The nodes whose coordinates a start row depends on: that of a joint of the tree alone, else those on the way from
     /// one of its bodies to the other.
     fn nodes_between(&self, row: &StartRow, gradient: &[(usize, Vec<f64>)]) -> Vec<usize> {
-        if let Given::Joint(k) = row.given {
+        if let StartGiven::Joint(k) = row.given {
             let joint = self.cartesian.coordinates()[k].joint;
             if self.tree.has_joint[joint] {
                 return vec![self.tree.node_of_joint[joint] as usize];

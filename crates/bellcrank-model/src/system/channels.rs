@@ -3,7 +3,7 @@
 use super::*;
 use crate::bodies::Orientation;
 use crate::catalog;
-use crate::channel::{Axes, Group, ProbePart, Selection};
+use crate::channel::{Group, LoadAxes, ProbePart, Selection};
 use crate::forces::MAX_QUANTITIES;
 use crate::model::{End, Probe};
 use bellcrank_math::{Mat3, Vec3};
@@ -123,7 +123,7 @@ impl Look<'_> {
                 let ends = &model.forces[f].ends;
                 let (load, power) = self.load_of(f);
                 self.load(load, &ends[ends.len().saturating_sub(2)..], axes, out);
-                if axes == Axes::World {
+                if axes == LoadAxes::World {
                     out.push(power);
                 }
             }
@@ -199,11 +199,11 @@ impl Look<'_> {
     }
 
     /// A load on the last of some ends, in axes of the world or of a body.
-    fn load(&self, load: Covector, ends: &[End], axes: Axes, out: &mut Vec<f64>) {
+    fn load(&self, load: Covector, ends: &[End], axes: LoadAxes, out: &mut Vec<f64>) {
         let end = match axes {
-            Axes::World => None,
-            Axes::First => ends.first(),
-            Axes::Second => ends.last(),
+            LoadAxes::World => None,
+            LoadAxes::First => ends.first(),
+            LoadAxes::Second => ends.last(),
         };
         let (lin, ang) = match end.and_then(|end| end.body) {
             None => (load.lin, load.ang),

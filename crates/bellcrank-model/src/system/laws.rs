@@ -21,19 +21,23 @@ impl System {
     }
 
     /// All of them, in the order of their arguments.
-    pub(super) fn narrow_laws(&self) -> Vec<Law> {
+    pub(super) fn narrow_laws(&self) -> Vec<PlacedLaw> {
         let of_force = |(number, f): (usize, &PlacedForce)| {
             let subject = self.model.subject(Place::Force(number));
-            f.force.laws().into_iter().map(move |(law, arguments)| Law { law, arguments, subject: subject.clone() })
+            f.force.laws().into_iter().map(move |(law, arguments)| PlacedLaw {
+                law,
+                arguments,
+                subject: subject.clone(),
+            })
         };
         let inputs = self.model.inputs.len();
         let of_signal = |s: &PlacedSignal| {
             let (arguments, subject) = (s.variables(inputs), self.model.subject(s.of));
-            Law { law: Arc::new(s.value().clone()), arguments, subject }
+            PlacedLaw { law: Arc::new(s.value().clone()), arguments, subject }
         };
         let of_joint = |(c, curve, _): (&Constraint, &Arc<Profile>, _)| {
             let subject = c.joint.map(|joint| self.model.subject(Place::Joint(joint))).unwrap_or_default();
-            Law { law: curve.clone(), arguments: 1, subject }
+            PlacedLaw { law: curve.clone(), arguments: 1, subject }
         };
         let forces = self.forces.iter().enumerate().flat_map(of_force);
         forces.chain(self.narrow_signals().map(of_signal)).chain(self.followed().map(of_joint)).collect()

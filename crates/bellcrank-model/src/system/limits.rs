@@ -47,11 +47,11 @@ impl System {
     }
 
     /// What is beyond the range in which its equations are right.
-    pub(super) fn beyond_limits(&self, at: &Point, w: &Realized) -> Vec<Beyond> {
+    pub(super) fn beyond_limits(&self, at: &Point, w: &Realized) -> Vec<BeyondLimit> {
         let mut out = Vec::new();
         let mut add = |name: String, limit: Limit, ratio: f64| {
             if ratio > limit.bound() {
-                out.push(Beyond { name, limit, ratio });
+                out.push(BeyondLimit { name, limit, ratio });
             }
         };
         for (b, range) in self.layout.bodies.iter().enumerate() {

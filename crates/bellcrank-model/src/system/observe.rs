@@ -62,7 +62,7 @@ impl Observable for System {
         self.is_limited()
     }
 
-    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<Beyond> {
+    fn beyond(&self, at: &Point, w: &mut Workspace) -> Vec<BeyondLimit> {
         self.beyond_limits(at, &realized(w))
     }
 

@@ -77,19 +77,19 @@ impl System {
     /// The velocity or the angular velocity of a thin rod, where one of them is given.
     fn given_by_rows(&self, body: usize) -> Vec<StartRow> {
         let entry = &self.model.bodies[body];
-        let row = |given: fn(usize, usize) -> Given, key: &str, axes: std::ops::Range<usize>, x: Vec3| {
+        let row = |given: fn(usize, usize) -> StartGiven, key: &str, axes: std::ops::Range<usize>, x: Vec3| {
             let subject = self.key_of(key, body);
             let one = |i| StartRow { given: given(body, i), value: None, rate: Some(x[i]), subject: subject.clone() };
             axes.map(one).collect()
         };
         let space = self.model.space;
         match (entry.velocity, entry.angular_velocity) {
-            (Some(v), None) => row(Given::Velocity, "velocity", 0..space.dimension(), v),
+            (Some(v), None) => row(StartGiven::Velocity, "velocity", 0..space.dimension(), v),
             (None, Some(w)) => {
                 // a thin rod in space has no spin about itself
                 let along = entry.rotation.matrix().column(0);
                 let turn = w - along * along.dot(w);
-                row(Given::Spin, "angular_velocity", if space == Space::Plane { 2..3 } else { 0..3 }, turn)
+                row(StartGiven::Spin, "angular_velocity", if space == Space::Plane { 2..3 } else { 0..3 }, turn)
             }
             _ => Vec::new(),
         }
@@ -102,7 +102,7 @@ impl StartRules for System {
         for s in &self.model.start {
             let mut of_joint = self.coordinates.iter().enumerate().filter(|(_, c)| c.joint == s.joint);
             let Some((coordinate, _)) = of_joint.nth(s.motion) else { continue };
-            let given = Given::Joint(coordinate);
+            let given = StartGiven::Joint(coordinate);
             match rows.iter_mut().find(|r| r.given == given) {
                 Some(row) => {
                     row.value = row.value.or(s.value);
@@ -126,14 +126,14 @@ impl StartRules for System {
 
     fn start_row(&self, row: &StartRow, at: &Point, w: &mut Workspace) -> (f64, f64, Vec<(usize, Vec<f64>)>) {
         let (body, form) = match row.given {
-            Given::Joint(k) => {
+            StartGiven::Joint(k) => {
                 let c = &self.coordinates[k];
                 let (value, rate) = self.coordinate(c, at, w);
                 let off = (value - row.value.unwrap_or(value), rate - row.rate.unwrap_or(rate));
                 return (off.0, off.1, self.coordinate_gradient(c, at, w));
             }
-            Given::Velocity(b, i) => (b, Covector::new(Vec3::unit(i), Vec3::ZERO)),
-            Given::Spin(b, i) => (b, Covector::new(Vec3::ZERO, Vec3::unit(i))),
+            StartGiven::Velocity(b, i) => (b, Covector::new(Vec3::unit(i), Vec3::ZERO)),
+            StartGiven::Spin(b, i) => (b, Covector::new(Vec3::ZERO, Vec3::unit(i))),
         };
         let range = self.layout.bodies[body].clone();
         let mut gradient = vec![0.0; range.len()];
@@ -178,11 +178,14 @@ impl StartRules for System {
     }
 
     fn not_given(&self, at: &Point, w: &Workspace) -> Vec<(String, f64, f64)> {
-        let given: Vec<Given> = self.start().iter().map(|row| row.given).collect();
+        let given: Vec<StartGiven> = self.start().iter().map(|row| row.given).collect();
         let is_driven = |c: &Coordinate| self.model.drives(&self.model.joints[c.joint].ends, c.motion);
         let mut out = Vec::new();
-        for (k, c) in
-            self.coordinates.iter().enumerate().filter(|(k, c)| !given.contains(&Given::Joint(*k)) && !is_driven(c))
+        for (k, c) in self
+            .coordinates
+            .iter()
+            .enumerate()
+            .filter(|(k, c)| !given.contains(&StartGiven::Joint(*k)) && !is_driven(c))
         {
             let first = self.coordinates[..k].iter().rev().take_while(|other| other.joint == c.joint).count();
             let joint = &self.model.joints[c.joint];

@@ -196,7 +196,7 @@ impl Switching for System {
         all.into_iter().map(|e| Box::new(e.clone()) as Box<dyn Course>).collect()
     }
 
-    fn laws(&self) -> Vec<Law> {
+    fn laws(&self) -> Vec<PlacedLaw> {
         self.narrow_laws()
     }
 

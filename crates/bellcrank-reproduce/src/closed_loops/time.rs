@@ -59,7 +59,7 @@ fn exact_net(w: usize) -> Exact {
 
 /// What was found of one way on one machine.
 #[derive(Clone, Copy)]
-struct Timing {
+struct TimedRun {
     steps: usize,
     /// Seconds from the machine to its motion; where the run was stopped, by the steps that it took.
     seconds: f64,
@@ -67,7 +67,7 @@ struct Timing {
     end: Result<f64, (f64, f64)>,
 }
 
-impl Timing {
+impl TimedRun {
     fn cell(&self) -> String {
         match self.end {
             Ok(_) => short(self.seconds),
@@ -79,7 +79,7 @@ impl Timing {
 }
 
 /// A run with this many steps.
-fn run(machine: &LoopMachine, way: &str, steps: usize, exact: &Exact) -> Option<Timing> {
+fn run(machine: &LoopMachine, way: &str, steps: usize, exact: &Exact) -> Option<TimedRun> {
     let (wall, h) = (Instant::now(), UNTIL / steps as f64);
     let began = processor(wall);
     let seconds = || 1e-9 * (processor(wall) - began);
@@ -91,30 +91,30 @@ fn run(machine: &LoopMachine, way: &str, steps: usize, exact: &Exact) -> Option<
     let ready = seconds();
     while engine.state().t < UNTIL {
         if engine.step(UNTIL).is_err() {
-            return Some(Timing { steps, seconds: seconds(), end: Ok(f64::INFINITY) });
+            return Some(TimedRun { steps, seconds: seconds(), end: Ok(f64::INFINITY) });
         }
         engine.settle();
         let (part, so_far) = (engine.state().t / UNTIL, seconds());
         let patience = if way == "srm" { LONGEST_RUN } else { 3.0 * LONGEST_RUN };
         if so_far > patience && part < 0.99 {
             let seconds = ready + (so_far - ready) / part;
-            return Some(Timing { steps, seconds, end: Err((so_far, part)) });
+            return Some(TimedRun { steps, seconds, end: Err((so_far, part)) });
         }
     }
-    Some(Timing { steps, seconds: seconds(), end: Ok(exact.off(machine, &engine.state().q)) })
+    Some(TimedRun { steps, seconds: seconds(), end: Ok(exact.off(machine, &engine.state().q)) })
 }
 
 /// The first number of steps, doubled from a given one, that reaches the accuracy or takes too long.
-fn reach(machine: &LoopMachine, way: &str, from: usize, exact: &Exact) -> Option<Timing> {
+fn reach(machine: &LoopMachine, way: &str, from: usize, exact: &Exact) -> Option<TimedRun> {
     let mut steps = from;
     loop {
         let found = run(machine, way, steps, exact)?;
         if !found.end.is_ok_and(|error| error >= ACCURACY || error.is_nan()) || steps >= MAX_STEPS {
             // the clock of the processor ticks in some ms
             let times = (0.1 / found.seconds.max(1e-3)) as usize;
-            let again: Vec<Timing> = (0..times).filter_map(|_| run(machine, way, steps, exact)).collect();
+            let again: Vec<TimedRun> = (0..times).filter_map(|_| run(machine, way, steps, exact)).collect();
             let seconds = again.iter().map(|f| f.seconds).sum::<f64>() / times.max(1) as f64;
-            return Some(if times > 1 { Timing { seconds, ..found } } else { found });
+            return Some(if times > 1 { TimedRun { seconds, ..found } } else { found });
         }
         steps *= 2;
     }

@@ -162,8 +162,8 @@ const DELTAS: [f64; 3] = [1e-6, 1e-5, 1e-4];
 const EPSILONS: [f64; 4] = [1e-2, 1e-4, 1e-6, 1e-8];
 const STEPS: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
-type Problem = (&'static str, fn(f64, f64) -> EulerStep);
-const PROBLEMS: [Problem; 3] = [
+type RateProblem = (&'static str, fn(f64, f64) -> EulerStep);
+const PROBLEMS: [RateProblem; 3] = [
     ("a linear force across the circle", EulerStep::across),
     ("S1a, a linear force in both directions", EulerStep::towards),
     ("S1c, a radial spring", EulerStep::radial),

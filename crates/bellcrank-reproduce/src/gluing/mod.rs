@@ -45,7 +45,7 @@ struct GluedStep {
     iterations: usize,
 }
 
-struct Run {
+struct GluedRun {
     steps: Vec<GluedStep>,
     /// Ratios of the dynamic residual along the free direction, and the factor 1 − (uᵀM⁻¹u)(uᵀMu).
     ratios: Vec<(f64, f64)>,
@@ -157,9 +157,9 @@ fn project_again(of: &dyn Linkage, x: &mut TrialPoint) {
 }
 
 /// The gluing iteration, step by step, by Newmark's law with γ = ½.
-fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Projection) -> Run {
+fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Projection) -> GluedRun {
     let law = Newmark { h, beta, gamma: 0.5 };
-    let mut run = Run { steps: Vec::new(), ratios: Vec::new(), converged: true };
+    let mut run = GluedRun { steps: Vec::new(), ratios: Vec::new(), converged: true };
     let (q, v) = of.start();
     let free_acceleration = of.mass(&q).solve(&column(&of.force(0.0, &q, &v)));
     let (Ok(free), Some(projector)) = (free_acceleration, gauss(&of.mass(&q), &of.gradient(&q))) else {
@@ -205,7 +205,7 @@ fn glue(of: &dyn Linkage, h: f64, until: f64, beta: f64, tolerance: f64, how: Pr
     run
 }
 
-impl Run {
+impl GluedRun {
     /// The residual of motion along the one direction that a body of three coordinates can move in, and how it contracted
     /// since the iteration before, beside what the theory says.
     fn measure_ratio(&mut self, local: &Local, before: Option<f64>) -> f64 {

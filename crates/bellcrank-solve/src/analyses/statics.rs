@@ -13,7 +13,7 @@ use crate::newton::{Iteration, MatrixLoan, Newton, Residual, SetParts, Wants};
 use crate::step::Step;
 use bellcrank_math::linear::blocks::BlockPattern;
 use bellcrank_math::linear::matrix::Matrix;
-use bellcrank_model::dynamics::{Beyond, Scale, Targets};
+use bellcrank_model::dynamics::{BeyondLimit, Scale, Targets};
 use bellcrank_model::{Dynamics, Piece, Point, Slopes, State, System, Unknown, Workspace};
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Equilibrium {
     /// What the stiffness says; `None` where it was too large to ask.
     pub stability: Option<Stability>,
     /// What is beyond the range in which its equations are right.
-    pub beyond: Vec<Beyond>,
+    pub beyond: Vec<BeyondLimit>,
 }
 
 /// Whether a model that is pushed a little comes back to its equilibrium.

@@ -39,28 +39,28 @@ fn is_large(dynamics: &dyn Dynamics) -> bool {
 pub(super) fn count(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Option<(usize, usize)> {
     let (n, m) = (dynamics.layout().n(), dynamics.layout().m());
     let redundant = match is_large(&**dynamics) {
-        true => Elimination::new(dynamics, at, w).factor(at, w)?.dropped(),
+        true => RowElimination::new(dynamics, at, w).factor(at, w)?.dropped(),
         false => m - rank(&**dynamics, at, w)?.rank,
     };
     Some(((n + redundant).saturating_sub(m), redundant))
 }
 
 /// G in coordinates of equal weight, for elimination: one analysis for all poses.
-pub(super) struct Elimination {
+pub(super) struct RowElimination {
     dynamics: Arc<dyn Dynamics>,
     /// What one unit of each coordinate counts.
     weights: Vec<f64>,
     kkt: Kkt,
 }
 
-impl Elimination {
-    pub(super) fn new(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> Elimination {
+impl RowElimination {
+    pub(super) fn new(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> RowElimination {
         w.invalidate();
         dynamics.realize(at, w);
         let turn = turn(&**dynamics, at, w);
         let weights: Vec<f64> = dynamics.scales().iter().map(|s| if *s == Scale::Angle { turn } else { 1.0 }).collect();
         let kkt = Kkt::weighted(dynamics.clone(), weights.iter().map(|w| w * w).collect());
-        Elimination { dynamics: dynamics.clone(), weights, kkt }
+        RowElimination { dynamics: dynamics.clone(), weights, kkt }
     }
 
     /// Factored at a point, if that tells the rank.
@@ -201,7 +201,7 @@ impl Elimination {
 /// Degrees of freedom, redundant rows and singular positions.
 pub(super) fn ranks(c: &mut Check, system: &Arc<System>, start: &Point, w: &mut Workspace, thorough: bool) {
     let dynamics: Arc<dyn Dynamics> = system.clone();
-    let mut elimination = Elimination::new(&dynamics, start, w);
+    let mut elimination = RowElimination::new(&dynamics, start, w);
     let Some(mut here) = elimination.find(start, w) else {
         return c.leave_out("redundant equations and freedom", "the rank of the constraints could not be found");
     };
@@ -419,7 +419,7 @@ mod tests {
         ];
         for text in &samples {
             let (_, dynamics, start, mut w) = started(text);
-            let mut elimination = Elimination::new(&dynamics, &start, &mut w);
+            let mut elimination = RowElimination::new(&dynamics, &start, &mut w);
             // flat meshes with both diagonals are stiff, and only to first order redundant
             let nearby = elimination.nearby(&start, 1, 0, &mut Xorshift(7), &mut w);
             assert_eq!(nearby.is_none(), text.contains("l0-1-1-0"));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     fn count_sparse(dynamics: &Arc<dyn Dynamics>, at: &Point, w: &mut Workspace) -> (usize, usize) {
-        let dropped = Elimination::new(dynamics, at, w).factor(at, w).unwrap().dropped();
+        let dropped = RowElimination::new(dynamics, at, w).factor(at, w).unwrap().dropped();
         (dynamics.layout().n() + dropped - dynamics.layout().m(), dropped)
     }
 

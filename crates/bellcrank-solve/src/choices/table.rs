@@ -397,7 +397,7 @@ impl Choice {
     /// Sets it in the options, or tells why the value is none for it.
     pub fn apply(&self, options: &mut Options, given: &Given) -> Result<(), Why> {
         if let (Set::Number(_) | Set::Count(_), Given::Text { text, .. }) = (&self.set, given)
-            && let Some(problem) = units::Quantity::parse(text).and_then(|q| units::refuse(&q, self.unit))
+            && let Some(problem) = units::NumberWithUnit::parse(text).and_then(|q| units::refuse(&q, self.unit))
         {
             return Err(Why::Reason(format!("`{}` {problem}", self.key)));
         }

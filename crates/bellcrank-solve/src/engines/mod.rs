@@ -59,7 +59,7 @@ pub struct Refusal {
 
 /// A decision that an engine changed during a run.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub enum Revision {
+pub enum EngineRevision {
     /// The lean matrix took too many iterations: (Gᵀλ)_q is part of it for the rest of the run.
     WholeMatrix {
         /// When.
@@ -154,7 +154,7 @@ pub trait Engine: Send {
         &[]
     }
     /// The decisions changed since this was last asked.
-    fn revisions(&mut self) -> Vec<Revision> {
+    fn revisions(&mut self) -> Vec<EngineRevision> {
         Vec::new()
     }
     /// Measures from now on how long each part of a step takes.

@@ -1,6 +1,6 @@
 //! What an engine counts.
 
-use super::{Refusal, Revision};
+use super::{EngineRevision, Refusal};
 use bellcrank_model::Unknown;
 
 /// Steps taken and refused.
@@ -12,7 +12,7 @@ pub(super) struct StepTally {
     /// What was refused before the last step was taken.
     pub(super) refusals: Vec<Refusal>,
     /// Decisions that were changed and not yet reported.
-    pub(super) revisions: Vec<Revision>,
+    pub(super) revisions: Vec<EngineRevision>,
 }
 
 impl StepTally {

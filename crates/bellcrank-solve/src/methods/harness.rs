@@ -9,13 +9,13 @@ use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, State};
 
 /// (t, y) ↦ ẏ.
-pub type Rates = dyn Fn(f64, &[f64], &mut [f64]);
+pub type SampleRates = dyn Fn(f64, &[f64], &mut [f64]);
 
 /// ẏ = f(t, y), with the sizes of q (and v) and z.
 pub struct Ode<'a> {
     pub n: usize,
     pub nz: usize,
-    pub rates: &'a Rates,
+    pub rates: &'a SampleRates,
 }
 
 /// What a run counted.

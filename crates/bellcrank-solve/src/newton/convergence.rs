@@ -83,7 +83,7 @@ pub(super) struct Limits {
 }
 
 /// What becomes of an iteration.
-pub(super) enum Verdict {
+pub(super) enum Judgement {
     Continue,
     Diverged,
     Converged {
@@ -93,9 +93,9 @@ pub(super) enum Verdict {
     },
 }
 
-impl Verdict {
-    fn converged(took: Converged) -> Verdict {
-        Verdict::Converged { took, worn: false }
+impl Judgement {
+    fn converged(took: Converged) -> Judgement {
+        Judgement::Converged { took, worn: false }
     }
 }
 
@@ -165,7 +165,7 @@ impl Convergence {
     }
 
     /// Judges a solve by a correction of this size.
-    pub(super) fn judge(&mut self, size: f64, iteration: usize, limits: Limits) -> Verdict {
+    pub(super) fn judge(&mut self, size: f64, iteration: usize, limits: Limits) -> Judgement {
         let iterations = iteration + 1;
         let contraction = size / self.before;
         self.before = size;
@@ -177,30 +177,30 @@ impl Convergence {
             return self.judge_exactly((size, contraction), is_first, iterations, (exact, limits.fresh));
         }
         if size <= limits.round_off && !(limits.kept && is_first) {
-            return Verdict::converged(Converged { iterations, rate: 0.0, contraction });
+            return Judgement::converged(Converged { iterations, rate: 0.0, contraction });
         }
         let mut rate = 0.0;
         if is_first {
             self.first = size;
             if let Some(contraction) = self.first_does(size, limits) {
-                return Verdict::converged(Converged { iterations, rate, contraction });
+                return Judgement::converged(Converged { iterations, rate, contraction });
             }
         } else {
             self.serves = contraction < SERVES;
             rate = (size / self.first).powf(1.0 / (iteration - self.cut_short) as f64);
             if rate > SLOWEST {
                 return match limits.fresh && size <= limits.stagnation {
-                    true => Verdict::converged(Converged { iterations, rate, contraction }),
-                    false => Verdict::Diverged,
+                    true => Judgement::converged(Converged { iterations, rate, contraction }),
+                    false => Judgement::Diverged,
                 };
             }
             self.remaining = rate / (1.0 - rate);
         }
         if self.remaining * size <= if limits.kept { ENOUGH_KEPT } else { ENOUGH } {
             let worn = rate > AGING && limits.economy == Economy::Careful;
-            return Verdict::Converged { took: Converged { iterations, rate, contraction }, worn };
+            return Judgement::Converged { took: Converged { iterations, rate, contraction }, worn };
         }
-        Verdict::Continue
+        Judgement::Continue
     }
 
     /// Whether the rows of velocities that a correction left open by so much, in units of rounding, are closed, or as far as a matrix
@@ -218,19 +218,19 @@ impl Convergence {
         is_first: bool,
         iterations: usize,
         (rounding, fresh): (f64, bool),
-    ) -> Verdict {
-        let converged = || Verdict::converged(Converged { iterations, rate: contraction.min(1.0), contraction });
+    ) -> Judgement {
+        let converged = || Judgement::converged(Converged { iterations, rate: contraction.min(1.0), contraction });
         if is_first {
             self.first = size;
-            return if size <= rounding { converged() } else { Verdict::Continue };
+            return if size <= rounding { converged() } else { Judgement::Continue };
         }
         // at most two more corrections, or a new matrix
         self.serves = contraction.powi(3) * size <= rounding;
         match contraction {
             c if c * size <= rounding => converged(),
             c if c > SLOWEST && size <= STAGNANT * rounding => converged(),
-            c if c > SLOWEST && !fresh => Verdict::Diverged,
-            _ => Verdict::Continue,
+            c if c > SLOWEST && !fresh => Judgement::Diverged,
+            _ => Judgement::Continue,
         }
     }
 

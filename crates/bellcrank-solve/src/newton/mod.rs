@@ -23,7 +23,7 @@ pub use residual::{MatrixLoan, Residual, SetParts};
 
 use bellcrank_math::linear::blocks::BlockMatrix;
 use bellcrank_math::linear::solver::LinearSolver;
-use convergence::{Convergence, Verdict};
+use convergence::{Convergence, Judgement};
 use fallback::CheapFirst;
 use refresh::Refresh;
 
@@ -127,9 +127,9 @@ impl Newton {
             }
             let limits = self.limits(of, fresh, formed);
             match self.convergence.judge(size, iteration, limits) {
-                Verdict::Continue => {}
-                Verdict::Diverged => return Err(IterationError::Diverged),
-                Verdict::Converged { took, worn } => {
+                Judgement::Continue => {}
+                Judgement::Diverged => return Err(IterationError::Diverged),
+                Judgement::Converged { took, worn } => {
                     if self.economy == Economy::Exact && !self.convergence.closes(of.open_rates(), formed) {
                         continue;
                     }

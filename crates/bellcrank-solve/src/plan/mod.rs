@@ -257,10 +257,10 @@ impl Plan {
     }
 
     /// Takes down what an engine decided anew about itself.
-    pub(crate) fn note_revisions(&mut self, found: Vec<engines::Revision>) {
+    pub(crate) fn note_revisions(&mut self, found: Vec<engines::EngineRevision>) {
         self.revisions.extend(found.into_iter().map(|revision| match revision {
-            engines::Revision::WholeMatrix { t } => Revision::WholeMatrix { t },
-            engines::Revision::SoftStart { t } => Revision::SoftStart { t },
+            engines::EngineRevision::WholeMatrix { t } => Revision::WholeMatrix { t },
+            engines::EngineRevision::SoftStart { t } => Revision::SoftStart { t },
         }));
     }
 

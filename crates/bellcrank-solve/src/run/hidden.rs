@@ -19,7 +19,7 @@ use super::passing::NO_TIME;
 use crate::engines::{Engine, StepError};
 use bellcrank_math::tape::Tape;
 use bellcrank_model::Point;
-use bellcrank_model::dynamics::{Law, Scale};
+use bellcrank_model::dynamics::{PlacedLaw, Scale};
 use std::collections::VecDeque;
 
 /// Looks that one function may take in a step, beyond those at its ends and its middle.
@@ -53,7 +53,7 @@ pub(super) struct Hidden {
 /// The functions of the state of a machine, and the arguments at the last look at the end of a step.
 #[derive(Default)]
 pub(super) struct NarrowFeatures {
-    laws: Vec<Law>,
+    laws: Vec<PlacedLaw>,
     arguments: usize,
     last: Option<(f64, Vec<f64>)>,
 }
@@ -120,7 +120,7 @@ impl StepLooks<'_> {
 
 /// What a step could see of one function: its arguments are a part of those of all.
 struct OneLaw<'a> {
-    law: &'a Law,
+    law: &'a PlacedLaw,
     first: usize,
     /// Twice the change of the slopes of its arguments from one half of the step to the other, over the square of that half.
     bend: Vec<f64>,
@@ -132,7 +132,7 @@ struct OneLaw<'a> {
 
 impl<'a> OneLaw<'a> {
     /// From the looks at both ends and in the middle of a step.
-    fn new(law: &'a Law, first: usize, [a, m, b]: [&(f64, Vec<f64>); 3]) -> OneLaw<'a> {
+    fn new(law: &'a PlacedLaw, first: usize, [a, m, b]: [&(f64, Vec<f64>); 3]) -> OneLaw<'a> {
         let h = b.0 - a.0;
         let range = first..first + law.arguments;
         let [x, y, z] = [a, m, b].map(|row| &row.1[range.clone()]);
@@ -173,7 +173,7 @@ impl<'a> OneLaw<'a> {
 }
 
 impl NarrowFeatures {
-    pub fn new(laws: Vec<Law>) -> NarrowFeatures {
+    pub fn new(laws: Vec<PlacedLaw>) -> NarrowFeatures {
         let arguments = laws.iter().map(|law| law.arguments).sum();
         NarrowFeatures { laws, arguments, last: None }
     }

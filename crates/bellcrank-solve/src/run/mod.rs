@@ -49,7 +49,7 @@ use bellcrank_model::{Point, State};
 use companion::Companion;
 use guests::Guests;
 use hidden::Hidden;
-use monitors::{Clock, EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, StepView};
+use monitors::{EnergyMonitor, MomentumMonitor, Monitors, OutputMonitor, Phase, RunClock, StepView};
 use observer::Observer;
 use passing::Passing;
 use patience::Patience;
@@ -148,7 +148,7 @@ impl Simulation {
     fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
         plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
         plan::refuse_alternatives(&*machine.dynamics(), &start.point, &options)?;
-        let clock = Clock::new(start.seconds);
+        let clock = RunClock::new(start.seconds);
         let posed = Posed::new(machine, start, &options)?;
         let budget = plan::budget(&options, &*posed.dynamics);
         let options = options.with(|o| o.testing.budget = budget);

@@ -9,7 +9,7 @@ use crate::events::{Event, EventFinder, EventRoot};
 use crate::plan::Revision;
 use crate::record::Recorder;
 use bellcrank_math::tape::Tape;
-use bellcrank_model::dynamics::{Crossing, Law};
+use bellcrank_model::dynamics::{Crossing, PlacedLaw};
 
 /// Events in a row that may happen without time passing, and one more for each switch function.
 const MOST_AT_ONCE: usize = 100;
@@ -36,7 +36,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub fn new(switches: usize, laws: Vec<Law>) -> Passing {
+    pub fn new(switches: usize, laws: Vec<PlacedLaw>) -> Passing {
         let features = NarrowFeatures::new(laws);
         Passing {
             finder: EventFinder::new(switches),

@@ -6,7 +6,7 @@ use super::velocities::solve_velocities;
 use super::{Assembly, Followed};
 use crate::constraints::add_velocity_residual;
 use crate::linear::plan::MOST_BLOCKS;
-use bellcrank_model::dynamics::{Given, StartRow};
+use bellcrank_model::dynamics::{StartGiven, StartRow};
 use bellcrank_model::relative::Relative;
 use bellcrank_model::{Dynamics, Point, State, Subject, Workspace};
 use std::collections::HashSet;
@@ -80,8 +80,8 @@ pub(super) fn close(
 pub(super) fn rest(dynamics: &Arc<dyn Dynamics>, rows: &[StartRow], point: &mut Point, w: &mut Workspace) {
     let layout = dynamics.layout();
     let of_body = |row: &StartRow| match row.given {
-        Given::Joint(_) => None,
-        Given::Velocity(b, _) | Given::Spin(b, _) => Some(layout.bodies[b].clone()),
+        StartGiven::Joint(_) => None,
+        StartGiven::Velocity(b, _) | StartGiven::Spin(b, _) => Some(layout.bodies[b].clone()),
     };
     let by_rows: HashSet<usize> = rows.iter().filter_map(of_body).flatten().collect();
     let rows: Vec<StartRow> = rows.iter().filter(|r| of_body(r).is_none()).cloned().collect();

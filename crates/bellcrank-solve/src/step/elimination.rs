@@ -2,7 +2,7 @@
 
 use super::Step;
 use crate::constraints::{add_position_residual, add_velocity_residual};
-use crate::formulation::Row;
+use crate::formulation::EquationRow;
 use crate::linear::kkt::Kkt;
 use crate::linear::partition::Partition;
 use crate::newton::Iteration;
@@ -140,7 +140,7 @@ impl Step {
     }
 
     /// Sets a row that the elimination of multipliers has computed but for its reactions; false if it is none of these.
-    pub(super) fn set_balanced(&mut self, row: &Row, eliminated: usize, out: &mut [f64]) -> bool {
+    pub(super) fn set_balanced(&mut self, row: &EquationRow, eliminated: usize, out: &mut [f64]) -> bool {
         let which = BALANCED_ROWS.iter().take(eliminated).position(|terms| row.terms == terms[..]);
         let (Some(which), Some(e)) = (which, &self.elimination) else { return false };
         out.iter_mut().zip(&e.loads[which]).for_each(|(o, load)| *o = -load);

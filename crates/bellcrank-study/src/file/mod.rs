@@ -11,10 +11,10 @@ use crate::models::Models;
 use crate::sampling::{SAMPLINGS, SOBOL_AXES, Sampler, Sampling};
 use crate::space::{MOST_POINTS, Space};
 use crate::study::{FOLDER, REASON, ROW, STATUS, Study};
-use bellcrank_model::file::Value as Given;
+use bellcrank_model::file::NodeValue as Given;
 use bellcrank_model::file::{
-    Context, Diagnostic, Diagnostics, Document, Entry, Field, FieldKind, Layout, Node, Parameters, Report, Span, read,
-    suggest,
+    Context, Diagnostic, Diagnostics, Document, Entry, Field, FieldKind, FileLayout, Node, Parameters, Report, Span,
+    read, suggest,
 };
 use bellcrank_model::read::{Read, Template};
 use bellcrank_model::settings::Settings;
@@ -44,8 +44,8 @@ pub const STUDY: &[Field] = &[
 ];
 
 /// The sections of a study file.
-pub(crate) const LAYOUT: Layout<'static> =
-    Layout { settings: &["study", "vary", "column", "solve", "set"], named: &[] };
+pub(crate) const LAYOUT: FileLayout<'static> =
+    FileLayout { settings: &["study", "vary", "column", "solve", "set"], named: &[] };
 
 impl Study {
     /// Reads a study file and its model.

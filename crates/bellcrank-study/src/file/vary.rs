@@ -7,7 +7,7 @@ use crate::models::Models;
 use crate::space::MOST_POINTS;
 use crate::study::{FOLDER, REASON, ROW, STATUS};
 use bellcrank_model::file::{
-    Diagnostic, Diagnostics, Entry, Field, FieldKind, Node, Span, Table, Value, Values, read, suggest, units,
+    Diagnostic, Diagnostics, Entry, Field, FieldKind, Node, NodeValue, Span, Table, Values, read, suggest, units,
 };
 use bellcrank_model::read::Read;
 use bellcrank_solve::choices::{CHOICES, Said, Voice, choice, understood};
@@ -166,11 +166,11 @@ impl StudyReader<'_> {
 
     fn value(&self, node: &Node, what: &str) -> Result<AxisValue, Diagnostic> {
         match &node.value {
-            Value::Integer(n) => Ok(AxisValue::Number(*n as f64)),
-            Value::Number(x) if x.is_finite() => Ok(AxisValue::Number(*x)),
-            Value::Bool(flag) => Ok(AxisValue::Text(flag.to_string())),
-            Value::String { text, .. } => {
-                let quantity = units::Quantity::parse(text).map(|q| AxisValue::Number(q.value));
+            NodeValue::Integer(n) => Ok(AxisValue::Number(*n as f64)),
+            NodeValue::Number(x) if x.is_finite() => Ok(AxisValue::Number(*x)),
+            NodeValue::Bool(flag) => Ok(AxisValue::Text(flag.to_string())),
+            NodeValue::String { text, .. } => {
+                let quantity = units::NumberWithUnit::parse(text).map(|q| AxisValue::Number(q.value));
                 Ok(quantity.unwrap_or_else(|| AxisValue::Text(text.clone())))
             }
             _ => Err(Diagnostic::error(format!(

@@ -191,7 +191,7 @@ impl Figure {
     fn letters(&self, left: usize, columns: usize, rows: usize, coloured: bool, x: &Scale, y: &Scale) -> String {
         let several = self.curves.len() > 1;
         let width = columns.saturating_sub(left + 4).max(16);
-        let mut canvas = Canvas::new(width, rows);
+        let mut canvas = PlotCanvas::new(width, rows);
         let mut ends = vec![String::new(); rows];
         let sign = |k: usize| char::from(b'a' + (k % 26) as u8);
         let paint = |k: usize, text: String| match coloured {
@@ -375,16 +375,16 @@ fn raised(power: i32) -> String {
 }
 
 /// Dots in Braille, two by four in every letter (Unicode U+2800).
-struct Canvas {
+struct PlotCanvas {
     width: usize,
     rows: usize,
     dots: Vec<u8>,
     owner: Vec<usize>,
 }
 
-impl Canvas {
-    fn new(width: usize, rows: usize) -> Canvas {
-        Canvas { width, rows, dots: vec![0; width * rows], owner: vec![0; width * rows] }
+impl PlotCanvas {
+    fn new(width: usize, rows: usize) -> PlotCanvas {
+        PlotCanvas { width, rows, dots: vec![0; width * rows], owner: vec![0; width * rows] }
     }
 
     /// Dot coordinates of a place in the unit square.

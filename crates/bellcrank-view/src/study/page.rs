@@ -24,7 +24,7 @@ figure { margin: 0; overflow-x: auto; } svg { max-width: 100%; height: auto; bor
 ";
 
 /// What is chosen, by column.
-struct Chosen {
+struct ChosenColumns {
     x: usize,
     y: usize,
     of: usize,
@@ -37,7 +37,7 @@ pub(crate) fn page(study: &StudyTable, asked: &dyn Fn(&str) -> Option<String>) -
     let first = |list: &[usize], k: usize| list.get(k).or(list.first()).copied().unwrap_or(0);
     let curves = channels(study);
     let curve = asked("curve").filter(|name| curves.contains(name)).or_else(|| curves.first().cloned());
-    let chosen = Chosen {
+    let chosen = ChosenColumns {
         x: column("x").unwrap_or_else(|| first(&study.axes, 0)),
         y: column("y").unwrap_or_else(|| first(&study.axes, 1)),
         of: column("of").unwrap_or_else(|| first(&study.wanted, 0)),
@@ -95,7 +95,7 @@ fn reason(study: &StudyTable) -> String {
     failed.map_or(String::new(), |i| format!("row {i}: {}", study.table.values[reason].shown(i)))
 }
 
-fn form(out: &mut String, study: &StudyTable, chosen: &Chosen, curves: &[String]) {
+fn form(out: &mut String, study: &StudyTable, chosen: &ChosenColumns, curves: &[String]) {
     *out += "<form>";
     let mut select = |label: &str, key: &str, names: &mut dyn Iterator<Item = &str>, now: &str| {
         let _ = write!(out, "<label>{label}<select name=\"{key}\">");

@@ -12,7 +12,7 @@ const MOST_SWEEPS: usize = 60;
 const NOTHING: f64 = 1e-280;
 
 /// Singular values, descending, with left and right singular vectors, each vector after the other: A = Σ σₖ uₖ vₖᵀ.
-pub(in super::super) struct Svd {
+pub(in super::super) struct SvdFactors {
     /// σₖ, as many as the smaller dimension.
     pub values: Vec<f64>,
     /// uₖ, as many as A has rows.
@@ -22,18 +22,18 @@ pub(in super::super) struct Svd {
 }
 
 /// The singular value decomposition.
-pub(in super::super) fn svd(a: &[f64], rows: usize, columns: usize) -> Result<Svd, NotConverged> {
+pub(in super::super) fn svd(a: &[f64], rows: usize, columns: usize) -> Result<SvdFactors, NotConverged> {
     if rows <= columns {
         return wide(a, rows, columns);
     }
-    let Svd { values, left, right } = wide(&transposed(a, rows, columns), columns, rows)?;
-    Ok(Svd { values, left: right, right: left })
+    let SvdFactors { values, left, right } = wide(&transposed(a, rows, columns), columns, rows)?;
+    Ok(SvdFactors { values, left: right, right: left })
 }
 
 /// At most as many rows as columns: A = P Rᵀ Qᵀ, and Rᵀ W = V Σ with the columns of Rᵀ turned until they are orthogonal.
-fn wide(a: &[f64], rows: usize, columns: usize) -> Result<Svd, NotConverged> {
+fn wide(a: &[f64], rows: usize, columns: usize) -> Result<SvdFactors, NotConverged> {
     if rows == 0 {
-        return Ok(Svd { values: Vec::new(), left: Vec::new(), right: unit(columns) });
+        return Ok(SvdFactors { values: Vec::new(), left: Vec::new(), right: unit(columns) });
     }
     // so that squares neither overflow nor vanish
     let scale = largest(a);
@@ -68,7 +68,7 @@ fn wide(a: &[f64], rows: usize, columns: usize) -> Result<Svd, NotConverged> {
             add(to, w[k * rows + j], q);
         }
     }
-    Ok(Svd { values: order.iter().map(|(_, s)| s * scale).collect(), left, right })
+    Ok(SvdFactors { values: order.iter().map(|(_, s)| s * scale).collect(), left, right })
 }
 
 /// Turns pairs of the rows of x, and those of w with them, until all rows of x are orthogonal.

@@ -48,7 +48,7 @@ pub(super) struct Factors {
 }
 
 /// What one column needs: the entries it has so far, and the rows that it reaches through L.
-struct Work {
+struct FactorWork {
     x: Vec<f64>,
     seen: Vec<bool>,
     /// Rows reached, each after all those that it depends on in reverse.
@@ -77,7 +77,7 @@ impl Factors {
         self.diagonal.clear();
         self.step.clear();
         self.step.resize(n, OPEN);
-        let mut w = Work { x: vec![0.0; n], seen: vec![false; n], reached: Vec::new(), path: Vec::new() };
+        let mut w = FactorWork { x: vec![0.0; n], seen: vec![false; n], reached: Vec::new(), path: Vec::new() };
         for k in 0..n {
             let column = self.order[k] as usize;
             let entries = self.starts[column]..self.starts[column + 1];
@@ -93,7 +93,7 @@ impl Factors {
     }
 
     /// Solves L y = x for a column, chooses its pivot, and stores both.
-    fn eliminate(&mut self, k: usize, w: &mut Work) -> bool {
+    fn eliminate(&mut self, k: usize, w: &mut FactorWork) -> bool {
         let preferred = self.order[k];
         let (mut pivot, mut largest) = (OPEN, 0.0);
         for &row in w.reached.iter().rev() {
@@ -148,7 +148,7 @@ impl Factors {
     }
 }
 
-impl Work {
+impl FactorWork {
     /// Adds a row and all that it reaches through L to `reached`, what depends on a row before it.
     fn reach(&mut self, row: u32, step: &[u32], lower: &Columns) {
         if std::mem::replace(&mut self.seen[row as usize], true) {

@@ -6,7 +6,7 @@ use crate::file::diagnostic::{Diagnostic, Diagnostics};
 use crate::file::expression::{Expression, Scope};
 use crate::file::parameters::{Parameters, in_place};
 use crate::file::suggest::{nearest, quoted};
-use crate::file::tree::{Node, Value};
+use crate::file::tree::{Node, NodeValue};
 use crate::file::units;
 use bellcrank_math::Vec3;
 use std::fmt::Display;
@@ -56,7 +56,7 @@ impl Context<'_> {
             }
             Integer | Count => Item::Integer(self.integer(node, what, matches!(field.kind, Count))?),
             Flag => match node.value {
-                Value::Bool(flag) => Item::Flag(flag),
+                NodeValue::Bool(flag) => Item::Flag(flag),
                 _ => return Err(expected(node, what, "true or false").into()),
             },
             Word(words) => Item::Word(word(node, what, words)?),
@@ -143,12 +143,12 @@ impl Context<'_> {
         unit: &str,
     ) -> Result<Expression, Diagnostic> {
         match &node.value {
-            Value::Integer(n) => Ok(Expression::constant(*n as f64)),
-            Value::Number(x) if x.is_finite() => Ok(Expression::constant(*x)),
-            Value::Number(x) => Err(Diagnostic::error(format!("{what} must be a finite number"))
+            NodeValue::Integer(n) => Ok(Expression::constant(*n as f64)),
+            NodeValue::Number(x) if x.is_finite() => Ok(Expression::constant(*x)),
+            NodeValue::Number(x) => Err(Diagnostic::error(format!("{what} must be a finite number"))
                 .at(node.span)
                 .label(if x.is_nan() { "not a number" } else { "infinite, or too large" })),
-            Value::String { text, .. } => {
+            NodeValue::String { text, .. } => {
                 if let Some(quantity) = self.parameters.quantity(text) {
                     return match units::refuse(&quantity, unit) {
                         None => Ok(Expression::constant(quantity.value)),

@@ -6,7 +6,7 @@ use crate::file::expression::Expression;
 use crate::file::source::Span;
 use crate::file::suggest::{count, list, nearest, quoted};
 use crate::file::tree::Node;
-use crate::file::units::{self, Quantity};
+use crate::file::units::{self, NumberWithUnit};
 use bellcrank_math::Vec3;
 
 /// A name the user wrote, and where.
@@ -36,7 +36,7 @@ pub struct Values<'a> {
 pub(super) struct GivenNumber<'a> {
     pub field: &'static Field,
     pub column: usize,
-    pub quantity: Quantity<'a>,
+    pub quantity: NumberWithUnit<'a>,
     pub node: &'a Node,
 }
 

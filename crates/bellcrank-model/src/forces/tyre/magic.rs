@@ -2,6 +2,7 @@
 
 use super::Slip;
 use crate::dual::Dual;
+use crate::file::bounded::Fault;
 use crate::file::suggest::{nearest, quoted};
 
 /// Names of coefficients with what holds where a file has none; a name without a number must be there.
@@ -64,9 +65,6 @@ const UNITS: &[(&str, &[&str])] = &[
     ("MASS", &["kg", "kilogram"]),
     ("TIME", &["second", "sec", "s"]),
 ];
-
-/// What is wrong with a file of coefficients, and what to try.
-pub type Fault = (String, String);
 
 impl Coefficients {
     /// Reads a file: sections in brackets, `KEY = value`, comments behind `$` or `!`. Sections of other parts of the full

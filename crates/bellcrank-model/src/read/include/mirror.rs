@@ -41,9 +41,9 @@ pub(in crate::read) fn apply(root: &mut Node, parts: &[Part], plane: bool) -> Re
     let markers: HashSet<String> = markers.into_iter().flat_map(Table::names).map(str::to_string).collect();
     let mirrors: HashMap<u32, &[usize]> = parts.iter().map(|p| (p.source, p.mirrors.as_slice())).collect();
     let mut problems = Diagnostics::new();
-    let Value::Table(table) = &mut root.value else { return Ok(()) };
+    let NodeValue::Table(table) = &mut root.value else { return Ok(()) };
     for section in &mut table.entries {
-        let Value::Table(entries) = &mut section.node.value else { continue };
+        let NodeValue::Table(entries) = &mut section.node.value else { continue };
         for entry in &mut entries.entries {
             // a part in a part is mirrored itself, and stands where the mirrors of the outer one put it
             for &axis in mirrors.get(&entry.span.source).copied().unwrap_or_default() {
@@ -104,7 +104,7 @@ impl Mirror<'_> {
                 Ok(())
             }
             "start" => {
-                let Value::Table(table) = &mut node.value else { return Ok(()) };
+                let NodeValue::Table(table) = &mut node.value else { return Ok(()) };
                 table.entries.iter_mut().filter(|e| self.flips(name, &e.name)).try_for_each(|e| negate(&mut e.node))
             }
             _ => Ok(()),
@@ -198,15 +198,15 @@ impl Mirror<'_> {
             }
             "drive" => {
                 let joint = node.get("joint").and_then(Node::as_str).unwrap_or_default().to_string();
-                let Value::Table(table) = &mut node.value else { return Ok(()) };
+                let NodeValue::Table(table) = &mut node.value else { return Ok(()) };
                 let driven = table.entries.iter_mut().filter(|e| !["type", "joint"].contains(&e.name.as_str()));
                 driven.filter(|e| self.flips(&joint, &e.name)).try_for_each(|e| negate(&mut e.node))
             }
             "drive-point" => self.vector(node, "position", Polar),
             "gear" if flips(0, "angle") != flips(1, "angle") => value(node, "ratio").map_or(Ok(()), negate),
             "belt" if flips(0, "angle") != flips(1, "angle") => {
-                let crossed = matches!(node.get("crossed"), Some(Node { value: Value::Bool(true), .. }));
-                put(node, "crossed", Value::Bool(!crossed));
+                let crossed = matches!(node.get("crossed"), Some(Node { value: NodeValue::Bool(true), .. }));
+                put(node, "crossed", NodeValue::Bool(!crossed));
                 Ok(())
             }
             "rack" if flips(0, "angle") != flips(1, "position") => value(node, "radius").map_or(Ok(()), negate),
@@ -229,7 +229,7 @@ impl Mirror<'_> {
         let both = [flips(0), flips(1)];
         if both[0] != both[1] {
             if node.get("ratio").is_none() {
-                put(node, "ratio", Value::Integer(1));
+                put(node, "ratio", NodeValue::Integer(1));
             }
             value(node, "ratio").map_or(Ok(()), negate)?;
         }
@@ -275,8 +275,8 @@ impl Mirror<'_> {
             )),
             "tyre" => {
                 if node.get("file").is_some() || node.get("road").is_some() {
-                    let mirrored = matches!(node.get("mirrored"), Some(Node { value: Value::Bool(true), .. }));
-                    put(node, "mirrored", Value::Bool(!mirrored));
+                    let mirrored = matches!(node.get("mirrored"), Some(Node { value: NodeValue::Bool(true), .. }));
+                    put(node, "mirrored", NodeValue::Bool(!mirrored));
                 }
                 self.vector(node, "normal", Polar)?;
                 if self.plane { Ok(()) } else { self.direction(node, "axis", Axial, [0, 1, 0]) }
@@ -327,7 +327,7 @@ impl Mirror<'_> {
             value(node, key).map_or(Ok(()), |matrix| self.matrix(matrix, &changes))?;
         }
         for key in ["offset", "preload"] {
-            if let Some(Node { value: Value::Array(list), .. }) = value(node, key) {
+            if let Some(Node { value: NodeValue::Array(list), .. }) = value(node, key) {
                 list.iter_mut().enumerate().filter(|(i, _)| changes(*i)).try_for_each(|(_, n)| negate(n))?;
             }
         }
@@ -356,8 +356,8 @@ impl Mirror<'_> {
         if node.get(key).is_none() {
             let span = node.span;
             let numbers = default[..if self.plane { 2 } else { 3 }].iter();
-            let list = numbers.map(|n| Node { span, value: Value::Integer(*n) }).collect();
-            put(node, key, Value::Array(list));
+            let list = numbers.map(|n| Node { span, value: NodeValue::Integer(*n) }).collect();
+            put(node, key, NodeValue::Array(list));
         }
         self.vector(node, key, as_a)
     }
@@ -373,14 +373,14 @@ impl Mirror<'_> {
 
     fn components(&self, node: &mut Node, as_a: Direction) -> Done {
         match &mut node.value {
-            Value::Array(list) if list.first().is_some_and(|n| n.as_array().is_some()) => {
+            NodeValue::Array(list) if list.first().is_some_and(|n| n.as_array().is_some()) => {
                 list.iter_mut().try_for_each(|n| self.components(n, as_a))
             }
-            Value::Array(list) => {
+            NodeValue::Array(list) => {
                 let changes = |i: usize| (i == self.axis) == matches!(as_a, Polar);
                 list.iter_mut().enumerate().filter(|(i, _)| changes(*i)).try_for_each(|(_, n)| negate(n))
             }
-            Value::Table(_) => Err((
+            NodeValue::Table(_) => Err((
                 "a vector in it comes from a file",
                 "give each component, as in [{ table = …, column = … }, 0, 0]",
             )),
@@ -392,14 +392,14 @@ impl Mirror<'_> {
     fn rotation(&self, node: &mut Node) -> Done {
         let axis = self.axis;
         match &mut node.value {
-            Value::Array(list) if list.len() == 4 => {
+            NodeValue::Array(list) if list.len() == 4 => {
                 let changes = |i: usize| i > 0 && i - 1 != axis;
                 list.iter_mut().enumerate().filter(|(i, _)| changes(*i)).try_for_each(|(_, n)| negate(n))
             }
-            Value::Array(_) => self.matrix(node, &|i| i == axis),
-            Value::Table(_) => {
+            NodeValue::Array(_) => self.matrix(node, &|i| i == axis),
+            NodeValue::Table(_) => {
                 let order = node.get("order").and_then(Node::as_str).unwrap_or_default().to_string();
-                if let Some(Node { value: Value::Array(angles), .. }) = value(node, "angles") {
+                if let Some(Node { value: NodeValue::Array(angles), .. }) = value(node, "angles") {
                     let letter = ["x", "y", "z"][axis];
                     let turns = order.chars().map(|c| c.to_string());
                     angles.iter_mut().zip(turns).filter(|(_, t)| t != letter).try_for_each(|(n, _)| negate(n))?;
@@ -412,9 +412,9 @@ impl Mirror<'_> {
 
     /// The entries of a full matrix whose row or whose column changes, but not both.
     fn matrix(&self, node: &mut Node, changes: &dyn Fn(usize) -> bool) -> Done {
-        let Value::Array(rows) = &mut node.value else { return Ok(()) };
+        let NodeValue::Array(rows) = &mut node.value else { return Ok(()) };
         for (i, row) in rows.iter_mut().enumerate() {
-            let Value::Array(row) = &mut row.value else { continue };
+            let NodeValue::Array(row) = &mut row.value else { continue };
             let entries = row.iter_mut().enumerate().filter(|(j, _)| changes(i) != changes(*j));
             entries.into_iter().try_for_each(|(_, n)| negate(n))?;
         }
@@ -425,16 +425,16 @@ impl Mirror<'_> {
     fn mesh(&self, node: &mut Node) {
         let Some(mesh) = value(node, "mesh") else { return };
         let span = mesh.span;
-        let one = Node { span, value: Value::Integer(1) };
+        let one = Node { span, value: NodeValue::Integer(1) };
         let mut list = match mesh.get("scale") {
             None => vec![one; 3],
-            Some(Node { value: Value::Array(list), .. }) if list.len() == 3 => list.clone(),
-            Some(Node { value: Value::Array(list), .. }) if list.len() == 1 => vec![list[0].clone(); 3],
-            Some(Node { value: Value::Array(_), .. }) => return,
+            Some(Node { value: NodeValue::Array(list), .. }) if list.len() == 3 => list.clone(),
+            Some(Node { value: NodeValue::Array(list), .. }) if list.len() == 1 => vec![list[0].clone(); 3],
+            Some(Node { value: NodeValue::Array(_), .. }) => return,
             Some(scale) => vec![scale.clone(); 3],
         };
         if negate(&mut list[self.axis]).is_ok() {
-            put(mesh, "scale", Value::Array(list));
+            put(mesh, "scale", NodeValue::Array(list));
         }
     }
 
@@ -468,8 +468,8 @@ impl Mirror<'_> {
 
     fn law(&self, node: &mut Node) {
         match &mut node.value {
-            Value::Array(list) => list.iter_mut().for_each(|n| self.law(n)),
-            Value::String { text, start } => {
+            NodeValue::Array(list) => list.iter_mut().for_each(|n| self.law(n)),
+            NodeValue::String { text, start } => {
                 let mut out = String::new();
                 let mut from = 0;
                 for (name, at) in Expression::names(text) {
@@ -492,23 +492,23 @@ impl Mirror<'_> {
 
 /// The value of a key, to be changed.
 fn value<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
-    let Value::Table(table) = &mut node.value else { return None };
+    let NodeValue::Table(table) = &mut node.value else { return None };
     table.entries.iter_mut().find(|e| e.name == key).map(|e| &mut e.node)
 }
 
 /// Gives a key a value.
-fn put(node: &mut Node, key: &str, new: Value) {
+fn put(node: &mut Node, key: &str, new: NodeValue) {
     let span = node.span;
     if let Some(old) = value(node, key) {
         old.value = new;
-    } else if let Value::Table(table) = &mut node.value {
+    } else if let NodeValue::Table(table) = &mut node.value {
         table.entries.push(Entry { name: key.to_string(), span, node: Node { span, value: new } });
     }
 }
 
 /// Two keys exchange their values; one may be missing.
 fn swap(node: &mut Node, first: &str, second: &str) {
-    let Value::Table(table) = &mut node.value else { return };
+    let NodeValue::Table(table) = &mut node.value else { return };
     for entry in &mut table.entries {
         if entry.name == first {
             entry.name = second.to_string();
@@ -521,17 +521,18 @@ fn swap(node: &mut Node, first: &str, second: &str) {
 /// A number, a function of time or an expression with the other sign.
 fn negate(node: &mut Node) -> Done {
     match &mut node.value {
-        Value::Integer(n) => *n = n.saturating_neg(),
-        Value::Number(x) => *x = -*x,
-        Value::String { text, start } => {
-            *text = if units::Quantity::parse(text).is_some() { format!("-{text}") } else { format!("-({text})") };
+        NodeValue::Integer(n) => *n = n.saturating_neg(),
+        NodeValue::Number(x) => *x = -*x,
+        NodeValue::String { text, start } => {
+            *text =
+                if units::NumberWithUnit::parse(text).is_some() { format!("-{text}") } else { format!("-({text})") };
             *start = None;
         }
-        Value::Table(table) if table.get("table").is_some() => match value(node, "scale") {
+        NodeValue::Table(table) if table.get("table").is_some() => match value(node, "scale") {
             Some(scale) => negate(scale)?,
-            None => put(node, "scale", Value::Integer(-1)),
+            None => put(node, "scale", NodeValue::Integer(-1)),
         },
-        Value::Array(list) => list.iter_mut().try_for_each(negate)?,
+        NodeValue::Array(list) => list.iter_mut().try_for_each(negate)?,
         _ => {}
     }
     Ok(())
@@ -540,7 +541,7 @@ fn negate(node: &mut Node) -> Done {
 /// A curve F(s) as −F(−s).
 fn odd(node: &mut Node) -> Done {
     match &mut node.value {
-        Value::Array(pairs) => {
+        NodeValue::Array(pairs) => {
             pairs.reverse();
             pairs.iter_mut().try_for_each(negate)
         }
@@ -550,7 +551,7 @@ fn odd(node: &mut Node) -> Done {
 
 /// Limits [a, b] as [−b, −a].
 fn backwards(node: &mut Node) -> Done {
-    if let Value::Array(limits) = &mut node.value {
+    if let NodeValue::Array(limits) = &mut node.value {
         limits.reverse();
         limits.iter_mut().try_for_each(negate)?;
     }

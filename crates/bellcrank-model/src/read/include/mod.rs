@@ -119,8 +119,8 @@ impl Work {
         let prefix = format!("{}.", part.name);
         let names = Names { prefix, ports, own, folder: &folder, source: part.source };
         self.parts.push(part);
-        let Value::Table(table) = root.value else { return Ok(()) };
-        let Value::Table(all) = &mut document.root.value else { return Ok(()) };
+        let NodeValue::Table(table) = root.value else { return Ok(()) };
+        let NodeValue::Table(all) = &mut document.root.value else { return Ok(()) };
         for section in table.entries {
             let kind = section.name.clone();
             if ["model", "solve", "$schema"].contains(&kind.as_str()) {
@@ -130,12 +130,13 @@ impl Work {
                 Some(at) => at,
                 // one that is not known is told when the model is read
                 None => {
-                    let node = Node { span: section.node.span, value: Value::Table(Table::default()) };
+                    let node = Node { span: section.node.span, value: NodeValue::Table(Table::default()) };
                     all.entries.push(Entry { name: kind.clone(), span: section.span, node });
                     all.entries.len() - 1
                 }
             };
-            let (Value::Table(from), Value::Table(to)) = (section.node.value, &mut all.entries[at].node.value) else {
+            let (NodeValue::Table(from), NodeValue::Table(to)) = (section.node.value, &mut all.entries[at].node.value)
+            else {
                 let message = format!("[{kind}] of a part must be a table of named entries");
                 return Err(Diagnostic::error(message).at(section.node.span).into());
             };

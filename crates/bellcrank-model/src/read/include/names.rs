@@ -1,7 +1,7 @@
 //! Names of a part in the machine that includes it: `hub` of `[include.left]` is `left.hub`, also in expressions.
 
 use crate::file::expression::is_constant;
-use crate::file::{Entry, Expression, Field, FieldKind, Node, Table, Value, units};
+use crate::file::{Entry, Expression, Field, FieldKind, Node, NodeValue, Table, units};
 use crate::read::fields::*;
 use crate::read::fmu::FMU;
 use crate::{forces, joints};
@@ -52,7 +52,7 @@ impl Names<'_> {
             return self.expressions(&mut entry.node, &[]);
         }
         let keys = keys_of(section, &entry.node);
-        let Value::Table(table) = &mut entry.node.value else { return };
+        let NodeValue::Table(table) = &mut entry.node.value else { return };
         self.table(table, &keys);
     }
 
@@ -83,7 +83,7 @@ impl Names<'_> {
             }),
             (Name | Names(..), _) => self.each_text(node, &|text| self.name(text)),
             (Table(fields), _) => {
-                if let Value::Table(table) = &mut node.value {
+                if let NodeValue::Table(table) = &mut node.value {
                     self.table(table, &[fields]);
                 }
             }
@@ -96,8 +96,8 @@ impl Names<'_> {
     /// `free` are variables of their own, such as `s` of a curve.
     fn expressions(&self, node: &mut Node, free: &[&str]) {
         match &mut node.value {
-            Value::Array(list) => list.iter_mut().for_each(|node| self.expressions(node, free)),
-            Value::Table(table) => {
+            NodeValue::Array(list) => list.iter_mut().for_each(|node| self.expressions(node, free)),
+            NodeValue::Table(table) => {
                 let by_file = table.get("table").is_some();
                 for entry in &mut table.entries {
                     match entry.name.as_str() {
@@ -116,8 +116,8 @@ impl Names<'_> {
     fn each_text(&self, node: &mut Node, change: &dyn Fn(&str) -> String) {
         let own = node.span.source == self.source;
         match &mut node.value {
-            Value::Array(list) => list.iter_mut().for_each(|node| self.each_text(node, change)),
-            Value::String { text, start } if own => {
+            NodeValue::Array(list) => list.iter_mut().for_each(|node| self.each_text(node, change)),
+            NodeValue::String { text, start } if own => {
                 let changed = change(text);
                 if changed != *text {
                     (*text, *start) = (changed, None);
@@ -128,7 +128,7 @@ impl Names<'_> {
     }
 
     fn values_of(&self, node: &mut Node, change: &dyn Fn(&mut Node)) {
-        if let Value::Table(table) = &mut node.value {
+        if let NodeValue::Table(table) = &mut node.value {
             table.entries.iter_mut().for_each(|entry| change(&mut entry.node));
         }
     }
@@ -161,7 +161,7 @@ impl Names<'_> {
     pub fn expression(&self, text: &str, free: &[&str]) -> String {
         let plain = without_braces(text);
         let is_own = |text: &str| self.own.contains(text.trim());
-        if units::Quantity::parse(&plain).is_some() && !is_own(text) {
+        if units::NumberWithUnit::parse(&plain).is_some() && !is_own(text) {
             return text.to_string();
         }
         let mut out = String::new();

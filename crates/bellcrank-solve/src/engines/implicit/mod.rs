@@ -6,7 +6,7 @@ mod partitioning;
 mod solver;
 
 use super::progress::StepTally;
-use super::{Engine, LoopReport, Refusal, Revision, SplitReport, Statistics, StepError};
+use super::{Engine, EngineRevision, LoopReport, Refusal, SplitReport, Statistics, StepError};
 use crate::choices::ErrorScope;
 use crate::formulation::Formulation;
 use crate::linear::partition::Partition;
@@ -161,7 +161,7 @@ impl Implicit {
         let solved = self.solve(*cautious);
         if self.solver.plan.lean && solved.map_or(true, |c| c.iterations > TOO_LEAN) {
             self.solver.give_up_lean(&self.control);
-            self.progress.revisions.push(Revision::WholeMatrix { t: self.accepted.state.t });
+            self.progress.revisions.push(EngineRevision::WholeMatrix { t: self.accepted.state.t });
             if solved.is_err() {
                 return Ok(false);
             }
@@ -269,7 +269,7 @@ impl Implicit {
     fn soften(&mut self) -> bool {
         let can = self.method.soften();
         if can {
-            self.progress.revisions.push(Revision::SoftStart { t: self.accepted.state.t });
+            self.progress.revisions.push(EngineRevision::SoftStart { t: self.accepted.state.t });
         }
         can
     }
@@ -454,7 +454,7 @@ impl Engine for Implicit {
         &self.progress.refusals
     }
 
-    fn revisions(&mut self) -> Vec<Revision> {
+    fn revisions(&mut self) -> Vec<EngineRevision> {
         std::mem::take(&mut self.progress.revisions)
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Known {
 
 /// All coefficients of a step. A copy of its own in each loop lets the compiler vectorize.
 #[derive(Clone, Copy)]
-pub(super) struct Coefficients {
+pub(super) struct AlphaCoefficients {
     h: f64,
     /// The size of the step over that of the last one.
     ratio: f64,
@@ -34,13 +34,19 @@ pub(super) struct Coefficients {
     gamma: f64,
 }
 
-impl Coefficients {
+impl AlphaCoefficients {
     /// For a step with `active` parameters, predicted with `usual` ones. A soft step knows nothing of a_n.
-    pub(super) fn new(active: AlphaParameters, usual: AlphaParameters, h: f64, ratio: f64, soft: bool) -> Coefficients {
+    pub(super) fn new(
+        active: AlphaParameters,
+        usual: AlphaParameters,
+        h: f64,
+        ratio: f64,
+        soft: bool,
+    ) -> AlphaCoefficients {
         let AlphaParameters { alpha_m, alpha_f, beta, gamma } = active;
         let slope = (1.0 - alpha_m) / ((1.0 - alpha_f) * gamma * h);
         let slopes = Slopes { q: gamma / (beta * h), v: slope, z: slope };
-        Coefficients {
+        AlphaCoefficients {
             h,
             ratio,
             moved: if soft { [0.0, 0.0] } else { [ratio, 1.0 - ratio] },

@@ -24,7 +24,7 @@ const SHARED: f64 = 30.0;
 
 /// The estimate of the error.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Estimate {
+pub(super) struct AlphaEstimate {
     /// The change of the pseudo-rate of z in the last step, and the mean of v̇ over it.
     pub(super) bend: Vec<f64>,
     pub(super) mean: Vec<f64>,

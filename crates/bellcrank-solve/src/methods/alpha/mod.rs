@@ -35,8 +35,8 @@ use bellcrank_math::tape::Tape;
 use bellcrank_math::threads::team;
 use bellcrank_model::dynamics::ChartChange;
 use bellcrank_model::{Point, State};
-use coefficients::{Coefficients, Known};
-use estimate::{Estimate, SAFETY};
+use coefficients::{AlphaCoefficients, Known};
+use estimate::{AlphaEstimate, SAFETY};
 use history::{Node, Pseudo};
 use std::ops::Range;
 
@@ -66,14 +66,14 @@ const FAILURES: u32 = 25;
 pub struct GeneralizedAlpha {
     kind: Kind,
     clock: Option<Clock>,
-    pace: Pace,
+    pace: AlphaPace,
     now: Node,
     before: Node,
     /// Pseudo-rates of v and z after the last step.
     a: Pseudo,
     /// Pseudo-rates at the end of the step that is prepared.
     next: Pseudo,
-    estimate: Estimate,
+    estimate: AlphaEstimate,
     lambda: Recent,
     mu: Recent,
 }
@@ -97,7 +97,7 @@ struct Kind {
 
 /// Sizes of steps, and the past they go by.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Pace {
+struct AlphaPace {
     /// The step that is wanted.
     h: f64,
     /// The step that is prepared, and the time it leads to.
@@ -213,9 +213,9 @@ impl GeneralizedAlpha {
     }
 
     /// The coefficients of the prepared step.
-    fn coefficients(&self) -> Coefficients {
+    fn coefficients(&self) -> AlphaCoefficients {
         let ratio = self.pace.h_next / self.pace.h_last;
-        Coefficients::new(self.active(), self.kind.parameters, self.pace.h_next, ratio, self.pace.soft > 0)
+        AlphaCoefficients::new(self.active(), self.kind.parameters, self.pace.h_next, ratio, self.pace.soft > 0)
     }
 
     /// Does something with what is known of every coordinate of a range, counted from its start.

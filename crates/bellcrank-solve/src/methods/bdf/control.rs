@@ -1,6 +1,6 @@
 //! DASSL's control of order and step size, with what we changed of it.
 
-use super::{Bdf, Coefficients, SHARED, add, share};
+use super::{Bdf, BdfCoefficients, SHARED, add, share};
 use crate::weights::Weights;
 
 /// After the first step the order is not lowered below this, but after repeated failures: where steps are tiny, rounding in the
@@ -26,7 +26,7 @@ const WORTHWHILE: f64 = 1.2;
 
 /// The terms of the Taylor series, each scaled like h^{i} y^{(i)}, and what they advise.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Estimate {
+pub(super) struct BdfEstimate {
     /// h^{k+1} y^{(k+1)}.
     pub(super) term: f64,
     /// h^k y^{(k)}.
@@ -79,15 +79,15 @@ impl Bdf {
     }
 
     /// The errors of orders k, k − 1 and k − 2 decide whether the order should fall.
-    pub(super) fn estimate(&mut self, weights: &Weights) -> (Estimate, f64) {
-        let Coefficients { beta, sigma, error, .. } = self.coefficients;
+    pub(super) fn estimate(&mut self, weights: &Weights) -> (BdfEstimate, f64) {
+        let BdfCoefficients { beta, sigma, error, .. } = self.coefficients;
         let (k, size) = (self.next.k, self.size());
         let norm = self.norm(weights, &self.work.correction);
         let part = self.lasting_part(weights, norm);
         let at_order = sigma[k] * norm;
         let term = (k + 1) as f64 * at_order;
         let mut e =
-            Estimate { term, term_below: f64::INFINITY, error_below: at_order, order: k, error: at_order, part };
+            BdfEstimate { term, term_below: f64::INFINITY, error_below: at_order, order: k, error: at_order, part };
         if k > 1 {
             let mut scratch = std::mem::take(&mut self.work.scratch);
             scratch.copy_from_slice(&self.work.correction);
@@ -111,7 +111,7 @@ impl Bdf {
     }
 
     /// Order and step size after an accepted step.
-    pub(super) fn choose(&mut self, e: Estimate, raised: bool, weights: &Weights) {
+    pub(super) fn choose(&mut self, e: BdfEstimate, raised: bool, weights: &Weights) {
         let k = self.next.k;
         let lower = e.order < k;
         self.pace.opening &= !lower && k < self.options.max_order;

@@ -23,7 +23,7 @@ use bellcrank_math::tape::Tape;
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, Slopes, State};
-use control::Estimate;
+use control::BdfEstimate;
 use std::f64::consts::TAU;
 
 /// The highest order that is zero-stable enough to be of use.
@@ -107,12 +107,12 @@ pub struct Bdf {
     next: OrderAndStep,
     /// The last accepted step; of order 0 before the first.
     last: OrderAndStep,
-    pace: Pace,
+    pace: BdfPace,
     /// ψ_i(n), i = 1 … k_last + 1, at i − 1.
     psi: [f64; COLUMNS],
     /// φ_i(n), i = 1 … k_last + 2, one after the other.
     phi: Vec<f64>,
-    coefficients: Coefficients,
+    coefficients: BdfCoefficients,
     /// The sizes of q, v and z.
     sizes: [usize; 3],
     work: Work,
@@ -132,14 +132,14 @@ struct OrderAndStep {
 
 /// What order and step size depend on, beside the errors.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Pace {
+struct BdfPace {
     /// How many steps of this size and order were taken, up to k + 2.
     equal_steps: usize,
     /// The opening phase: the order rises and the step doubles with every step.
     opening: bool,
     /// An error test has failed, and since then there were not yet k + 2 equal steps.
     careful: bool,
-    estimate: Option<Estimate>,
+    estimate: Option<BdfEstimate>,
     /// The size of the step that last failed the error test, and how many steps this is kept in mind.
     refused: f64,
     patience: u32,
@@ -165,7 +165,7 @@ struct Work {
 
 /// The coefficients of one step, index i − 1 standing for i.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Coefficients {
+struct BdfCoefficients {
     psi: [f64; COLUMNS],
     beta: [f64; COLUMNS],
     gamma: [f64; COLUMNS],
@@ -189,10 +189,10 @@ impl Bdf {
             clock: Clock::at(0.0),
             next: OrderAndStep { k: 1, h: 0.0, t: 0.0 },
             last: OrderAndStep::default(),
-            pace: Pace { opening: true, ..Pace::default() },
+            pace: BdfPace { opening: true, ..BdfPace::default() },
             psi: [0.0; COLUMNS],
             phi: Vec::new(),
-            coefficients: Coefficients::default(),
+            coefficients: BdfCoefficients::default(),
             sizes: [0; 3],
             work: Work::default(),
             lambda: Recent::default(),

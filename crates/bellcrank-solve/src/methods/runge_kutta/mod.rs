@@ -52,7 +52,7 @@ pub struct RungeKutta {
     stages: Stages,
     scratch: Vec<f64>,
     dense: Dense,
-    control: Control,
+    control: StepControl,
     stiffness: Stiffness,
     counts: RungeKuttaCounts,
 }
@@ -94,7 +94,7 @@ struct Dense {
 
 /// What the next step size depends on.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Control {
+struct StepControl {
     error: f64,
     error_last: f64,
     /// Attempts that failed in a row.
@@ -139,7 +139,7 @@ impl RungeKutta {
             stages: Stages::default(),
             scratch: Vec::new(),
             dense: Dense::default(),
-            control: Control::default(),
+            control: StepControl::default(),
             stiffness: Stiffness::default(),
             counts: RungeKuttaCounts::default(),
         })

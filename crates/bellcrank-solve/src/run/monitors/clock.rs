@@ -15,7 +15,7 @@ pub(crate) enum Phase {
 }
 
 /// Measures phases where evidence is asked for; else it reads the clock twice in a run.
-pub(crate) struct Clock {
+pub(crate) struct RunClock {
     began: Instant,
     /// Seconds of the assembly, before the clock began.
     assembly: f64,
@@ -27,16 +27,16 @@ pub(crate) struct Clock {
     measures: bool,
 }
 
-impl Clock {
+impl RunClock {
     /// A clock that begins now, after an assembly that took some seconds.
-    pub fn new(assembly: f64) -> Clock {
+    pub fn new(assembly: f64) -> RunClock {
         let began = Instant::now();
-        Clock { began, assembly, start: 0.0, phases: [0.0; 4], engines: Vec::new(), measures: false }
+        RunClock { began, assembly, start: 0.0, phases: [0.0; 4], engines: Vec::new(), measures: false }
     }
 
     /// The run is ready to go.
-    pub fn started(self) -> Clock {
-        Clock { start: self.seconds(), ..self }
+    pub fn started(self) -> RunClock {
+        RunClock { start: self.seconds(), ..self }
     }
 
     fn seconds(&self) -> f64 {
@@ -92,7 +92,7 @@ fn add_parts(all: &mut Vec<(&'static str, f64)>, engine: &dyn Engine) {
     }
 }
 
-impl Monitor for Clock {
+impl Monitor for RunClock {
     fn end(&mut self, view: &mut StepView<'_>, into: &mut Summary) {
         into.wall_seconds = self.seconds();
         if let Some(proof) = &mut into.proof {

@@ -5,7 +5,7 @@ use crate::engines::StepError;
 use crate::events::Event;
 use crate::run::summary::{Excess, Summary};
 use bellcrank_model::Dynamics;
-use bellcrank_model::dynamics::Beyond;
+use bellcrank_model::dynamics::BeyondLimit;
 
 /// Keeps what went beyond its limits, since when and how far.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -35,7 +35,7 @@ impl LimitMonitor {
     }
 
     /// Keeps what is beyond its limits at a time.
-    fn meet(&mut self, all: Vec<Beyond>, t: f64, events: &mut Vec<Event>) {
+    fn meet(&mut self, all: Vec<BeyondLimit>, t: f64, events: &mut Vec<Event>) {
         for beyond in all {
             let known = |e: &&mut Excess| e.name == beyond.name && e.limit == beyond.limit;
             match self.found.iter_mut().find(known) {

@@ -10,7 +10,7 @@ mod momentum;
 mod outputs;
 mod rank;
 
-pub(crate) use clock::{Clock, Phase};
+pub(crate) use clock::{Phase, RunClock};
 pub(crate) use drift::DriftMonitor;
 pub(crate) use energy::EnergyMonitor;
 pub(crate) use limits::LimitMonitor;
@@ -67,7 +67,7 @@ pub(crate) struct Monitors {
     pub momentum: Option<Box<MomentumMonitor>>,
     pub outputs: Option<Box<OutputMonitor>>,
     pub history: History,
-    pub clock: Clock,
+    pub clock: RunClock,
     /// What tells the error, and the engines how strict to be.
     pub companion: Companion,
     /// Steps since the last measurement.
@@ -86,7 +86,7 @@ pub(crate) struct SavedMonitors {
 }
 
 impl Monitors {
-    pub fn new(energy: EnergyMonitor, companion: Companion, redundant: usize, clock: Clock) -> Monitors {
+    pub fn new(energy: EnergyMonitor, companion: Companion, redundant: usize, clock: RunClock) -> Monitors {
         Monitors {
             drift: DriftMonitor::default(),
             energy,

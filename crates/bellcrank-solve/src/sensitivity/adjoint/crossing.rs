@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NEW: f64 = 1e-6;
 
 /// How a way through events ends.
-struct Ended {
+struct CrossedEnd {
     /// The derivative of the state.
     state: Tangent,
     /// Those of ∫ u dt and ∫ u² dt/2 of the outputs on the way.
@@ -71,7 +71,7 @@ impl Back<'_> {
     }
 
     /// What integrals on the way give to a measure.
-    fn of_integrals(&self, measure: usize, ends: &Ended) -> f64 {
+    fn of_integrals(&self, measure: usize, ends: &CrossedEnd) -> f64 {
         let [sum, squares] = ends.integrals[self.places[measure]];
         let [by_sum, by_squares] = self.functionals[measure].through;
         by_sum * sum + by_squares * squares
@@ -85,7 +85,7 @@ impl Back<'_> {
         direction: &Tangent,
         width: f64,
         parameter: Option<&str>,
-    ) -> Result<Ended, SensitivityError> {
+    ) -> Result<CrossedEnd, SensitivityError> {
         let mut integrals = vec![[0.0; 2]; self.of_model.len()];
         for (run, sign) in runs.iter_mut().zip(SIGNS) {
             run.restart(&crossing.from)?;
@@ -110,7 +110,7 @@ impl Back<'_> {
         }
         let dynamics = Arc::clone(runs[0].equations());
         let state = Tangent::between(&*dynamics, runs[0].state(), runs[1].state(), 2.0 * width);
-        Ok(Ended { state, integrals })
+        Ok(CrossedEnd { state, integrals })
     }
 }
 

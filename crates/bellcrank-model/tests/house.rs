@@ -176,6 +176,41 @@ fn a_type_has_a_name_of_its_own_within_its_crate() {
     assert!(doubles.is_empty(), "one name for one thing: {doubles:#?}");
 }
 
+/// All files of the repository below a folder, but for what is built.
+fn all_files(folder: &Path, out: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|e| e.expect("a readable folder").path()) {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if name.starts_with('.') || ["target", "node_modules", "results"].contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            out.push(format!("{}/", path.display()));
+            all_files(&path, out);
+        } else {
+            out.push(path.display().to_string());
+        }
+    }
+}
+
+#[test]
+fn architecture_names_rooms_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    all_files(&root, &mut files);
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let named: BTreeSet<&str> = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| [".rs", ".py", ".ts", ".md", "/"].iter().any(|end| word.ends_with(end)))
+        .filter(|word| !word.contains([' ', '<', '\n']))
+        .collect();
+    assert!(named.len() > 100, "{named:?}");
+    let lost: Vec<_> = named.iter().filter(|word| !files.iter().any(|f| f.ends_with(&format!("/{word}")))).collect();
+    assert!(lost.is_empty(), "not in the repository: {lost:?}");
+}
+
 #[test]
 fn kinds_of_bodies_are_known_where_they_are_made() {
     const KINDS: [&str; 5] = ["Rigid", "Planar", "Point", "Rod", "Flexible"];

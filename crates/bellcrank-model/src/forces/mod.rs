@@ -24,6 +24,7 @@ mod rope;
 mod spring_damper;
 mod stop;
 mod torsional;
+mod touching;
 mod tyre;
 
 pub use along::Along;

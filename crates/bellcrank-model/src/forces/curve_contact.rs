@@ -4,8 +4,8 @@ use super::closing::{CLOSED, Closing, OPEN, Push};
 use super::touching::{TOUCHING, Touching, across};
 use super::{Ends, Followed, Following, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
-use crate::dual::{Dual, DualFrame, DualVec, OF_TWO, add_stiffness};
-use crate::dynamics::{HoldingLaw, Limit, Mode};
+use crate::dual::{DISPLACEMENTS, Dual, DualFrame, DualVec, OF_TWO, add_stiffness};
+use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
 use crate::file::{Field, Values, joined};
 use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Equation;
@@ -154,6 +154,17 @@ impl Force for CurveContact {
     }
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
         out[0] = self.touching.switch_value(at, self.pair.meet::<0>(at.ends).gap.x);
+    }
+    fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        let radius = self.pair.thickness();
+        if radius == 0.0 || at.mode != OPEN && self.touching.law.holds() {
+            return;
+        }
+        let meeting = self.pair.meet::<DISPLACEMENTS>(at.ends);
+        let apart = meeting.normal * (meeting.gap + radius);
+        let twists = [0, 1].map(|k| [at.ends[k].v, at.ends[k].w]);
+        let rates = std::array::from_fn(|i| twists[i / 6][i / 3 % 2][i % 3]);
+        out[0] = Track::Sphere { d: apart.value(), rate: apart.rate(&rates), radius, outside: at.mode != CLOSED };
     }
     fn cross(&self, _: usize, at: &Seen) -> Option<Switch> {
         self.touching.law.cross(at.mode, CLOSED)

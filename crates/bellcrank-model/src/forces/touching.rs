@@ -105,7 +105,7 @@ impl Touching {
     pub fn following(&self, at: &Seen, load: Row) -> Following {
         let mut slopes = [0.0; MAX_ROWS];
         slopes[0] = 1.0;
-        Following { load, size: at.lambda, slopes }
+        Following { load, size: at.lambda, slopes, coefficient: self.friction }
     }
 }
 

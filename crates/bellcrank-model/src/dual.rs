@@ -190,6 +190,10 @@ impl<const N: usize> DualVec<N> {
     pub fn along(self, axes: [DualVec<N>; 3]) -> DualVec<N> {
         axes[0] * self.0[0] + axes[1] * self.0[1] + axes[2] * self.0[2]
     }
+    /// How fast it changes where the variables do at these rates.
+    pub fn rate(&self, of: &[f64; N]) -> Vec3 {
+        Vec3(self.0.map(|x| x.d.iter().zip(of).map(|(d, rate)| d * rate).sum()))
+    }
     /// Its derivatives by the three variables from `first` on, by columns.
     fn by(&self, first: usize) -> Mat3 {
         let row = |i: usize| std::array::from_fn(|j| self.0[i].d.get(first + j).copied().unwrap_or(0.0));

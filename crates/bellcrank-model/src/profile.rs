@@ -5,7 +5,7 @@ use crate::dynamics::{Course, StateLaw};
 use crate::file::{Diagnostics, Expression, Field, FieldKind, Values};
 use bellcrank_math::Vec3;
 
-/// A curve c(s) in its own frame; its projection onto x and y has neither cusps nor crossings.
+/// A curve c(s) in its own frame without cusps; where it is [seen](Sight) along z its projection onto x and y does not cross itself.
 #[derive(Clone, Debug)]
 pub struct Profile {
     course: ProfileCurve,
@@ -82,7 +82,7 @@ pub const FIELDS_2: [Field; 4] = [
         FieldKind::FunctionsOf(&["s"]),
         "m",
         "through `points2`",
-        "the curve in the second frame: x and y as expressions of a parameter `s`, parameters and tables",
+        "the curve in the second frame: x, y (and z) as expressions of a parameter `s`, parameters and tables",
     ),
     Field::optional("range2", FieldKind::Numbers(2, 2), "any", "", "with `curve2`: the first and the last `s`"),
     Field::optional(
@@ -101,18 +101,34 @@ pub const FIELDS_2: [Field; 4] = [
     ),
 ];
 
+/// How a curve is looked at, where it must have a tangent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Along z of its frame: what shows is its projection, which must not cross itself.
+    AlongZ,
+    /// In space, as a wire.
+    InSpace,
+}
+
+impl Sight {
+    /// What shows of a direction.
+    fn shows(self, v: Vec3) -> Vec3 {
+        if self == Sight::AlongZ { across(v) } else { v }
+    }
+}
+
 impl Profile {
-    /// From `curve` and `range`, or from `points`.
+    /// From `curve` and `range`, or from `points`; seen along z.
     pub fn read(values: &Values) -> Result<Profile, Diagnostics> {
-        Profile::read_keys(values, &FIELDS)
+        Profile::read_keys(values, &FIELDS, Sight::AlongZ)
     }
 
-    /// The curve of the second body, from the keys of `FIELDS_2`.
-    pub fn read_second(values: &Values) -> Result<Profile, Diagnostics> {
-        Profile::read_keys(values, &FIELDS_2)
+    /// The curves of two bodies.
+    pub fn read_both(values: &Values, sight: Sight) -> Result<[Profile; 2], Diagnostics> {
+        Ok([Profile::read_keys(values, &FIELDS, sight)?, Profile::read_keys(values, &FIELDS_2, sight)?])
     }
 
-    fn read_keys(values: &Values, fields: &[Field; 4]) -> Result<Profile, Diagnostics> {
+    fn read_keys(values: &Values, fields: &[Field; 4], sight: Sight) -> Result<Profile, Diagnostics> {
         let what = values.what();
         let [curve, range, many, closed] = [0, 1, 2, 3].map(|k: usize| fields[k].name);
         values.at_most_one(&[curve, many])?;
@@ -123,7 +139,7 @@ impl Profile {
                 return Err(values.error_at(range, message).help("leave it out").into());
             }
             return Profile::through(points, closed)
-                .and_then(Profile::checked)
+                .and_then(|curve| curve.checked(sight))
                 .map_err(|fault| values.error_at(many, format!("the curve of {what} {fault}")).into());
         }
         let Some(functions) = values.optional_functions(curve) else {
@@ -142,7 +158,7 @@ impl Profile {
         }
         let course = ProfileCurve::Expressions(std::array::from_fn(|i| functions[i].clone()));
         let profile = Profile { course, range: [first, last], closed, samples: Vec::new() };
-        profile.checked().map_err(|fault| values.error_at(curve, format!("the curve of {what} {fault}")).into())
+        profile.checked(sight).map_err(|fault| values.error_at(curve, format!("the curve of {what} {fault}")).into())
     }
 
     /// The spline over the length of the chords.
@@ -183,7 +199,7 @@ impl Profile {
     }
 
     /// With its samples; refuses gaps, corners, cusps and crossings.
-    fn checked(mut self) -> Result<Profile, String> {
+    fn checked(mut self, sight: Sight) -> Result<Profile, String> {
         let [first, last] = self.range;
         let place = |k: usize| first + (last - first) * k as f64 / SAMPLES as f64;
         let all: Vec<(f64, Local)> = (0..=SAMPLES).map(|k| (place(k), self.evaluate(place(k)))).collect();
@@ -191,12 +207,14 @@ impl Profile {
         if let Some((s, _)) = all.iter().find(|(_, l)| !finite(l)) {
             return Err(format!("is not a finite number, or has no finite curvature, at s = {s:.6}"));
         }
-        let fastest = all.iter().map(|(_, l)| across(l.slope).norm()).fold(0.0, f64::max);
-        let cusp = all.iter().find(|(_, l)| across(l.slope).norm() <= CUSP * fastest);
+        let speed = |l: &Local| sight.shows(l.slope).norm();
+        let fastest = all.iter().map(|(_, l)| speed(l)).fold(0.0, f64::max);
+        let cusp = all.iter().find(|(_, l)| speed(l) <= CUSP * fastest);
         // between samples a cusp turns the tangent round
-        let turned = all.windows(2).find(|w| across(w[0].1.slope).dot(across(w[1].1.slope)) < 0.0);
+        let turned = all.windows(2).find(|w| sight.shows(w[0].1.slope).dot(sight.shows(w[1].1.slope)) < 0.0);
         if let Some((s, _)) = cusp.or(turned.map(|w| &w[1])) {
-            return Err(format!("has a cusp near s = {s:.6}: seen along z it has no tangent there"));
+            let seen = if sight == Sight::AlongZ { "seen along z " } else { "" };
+            return Err(format!("has a cusp near s = {s:.6}: {seen}it has no tangent there"));
         }
         if self.closed {
             let (a, b) = (&all[0].1, &all[SAMPLES].1);
@@ -213,7 +231,7 @@ impl Profile {
                 "has a feature near s = {s:.6} that is narrower than a {SAMPLES}th of its range: give it a shorter one"
             ));
         }
-        if let Some([s, t]) = crossing(&all, self.closed) {
+        if let Some([s, t]) = crossing(&all, self.closed).filter(|_| sight == Sight::AlongZ) {
             return Err(format!("crosses itself, seen along z, near s = {s:.6} and s = {t:.6}"));
         }
         self.samples = all.into_iter().map(|(s, l)| (s, l.at)).collect();
@@ -352,6 +370,11 @@ impl Profile {
         self.samples.iter().map(bent).fold((f64::NEG_INFINITY, 0.0), |a, b| if b.0 > a.0 { b } else { a })
     }
 
+    /// Parameters and points along it, at equal distances of the parameter.
+    pub fn samples(&self) -> &[(f64, Vec3)] {
+        &self.samples
+    }
+
     /// Points along it, to be drawn.
     pub fn outline(&self) -> impl Iterator<Item = Vec3> + '_ {
         self.samples.iter().step_by(4).map(|(_, p)| *p)
@@ -437,7 +460,7 @@ mod tests {
     fn ring(n: usize) -> Profile {
         let point = |k: usize| std::f64::consts::TAU * k as f64 / n as f64;
         let points: Vec<[f64; 2]> = (0..n).map(|k| [2.0 * point(k).cos(), point(k).sin()]).collect();
-        Profile::through(&points, true).and_then(Profile::checked).unwrap()
+        Profile::through(&points, true).and_then(|curve| curve.checked(Sight::AlongZ)).unwrap()
     }
 
     #[test]
@@ -467,8 +490,9 @@ mod tests {
 
     #[test]
     fn what_is_no_curve_is_refused() {
-        let refuse =
-            |points: &[[f64; 2]], closed| Profile::through(points, closed).and_then(Profile::checked).unwrap_err();
+        let refuse = |points: &[[f64; 2]], closed| {
+            Profile::through(points, closed).and_then(|curve| curve.checked(Sight::AlongZ)).unwrap_err()
+        };
         assert!(refuse(&[[0.0, 0.0], [1.0, 0.0]], false).contains("needs 3 or more"));
         assert!(refuse(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], false).contains("the same point twice, at number 3"));
         let eight: Vec<[f64; 2]> = (0..40).map(|k| 0.157 * k as f64).map(|s| [s.sin(), (2.0 * s).sin()]).collect();
@@ -479,7 +503,7 @@ mod tests {
                 Expression::parse(text, scope).unwrap()
             };
             let course = ProfileCurve::Expressions(["cos(s)", "sin(s)", "0"].map(parse));
-            Profile { course, range: [0.0, last], closed, samples: Vec::new() }.checked()
+            Profile { course, range: [0.0, last], closed, samples: Vec::new() }.checked(Sight::AlongZ)
         };
         assert_eq!(by(6.0, true).unwrap_err(), "is not closed: its ends are 2.822e-1 m apart");
         assert!(by(6.0, false).is_ok() && by(std::f64::consts::TAU, true).is_ok());

@@ -322,6 +322,7 @@ fn messages_about_curves_on_curves() {
         touch(format!("{}; {}", circle("", 0.5), circle("2", 0.3))),
         touch(format!("{}; {}; restitution = 0.5; friction = 0.2; velocity = 0.1", circle("", 0.5), circle("2", 0.3))),
         touch(format!("{}; {}; stiffness = 10; velocity = 0.1", circle("", 0.5), circle("2", 0.3))),
+        touch(format!("{}; {}; stiffness = 10; radius2 = 0.1", circle("", 0.5), circle("2", 0.3))),
     ];
     let shown = messages(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     insta::assert_snapshot!(shown);
@@ -390,4 +391,37 @@ fn help_about_a_force_on_a_point_names_no_joint() {
     let told = read_text("m.toml", text, &[]).err().map(|r| r.to_string()).unwrap_or_default();
     assert!(told.contains("needs the rotation of `p`, which is a point mass"), "{told}");
     assert!(told.contains("`inertia` or a shape") && !told.contains("spherical"), "{told}");
+}
+
+#[test]
+fn messages_about_wires() {
+    let touch = |kind: &str, place: &str, keys: &str| {
+        let rod = "curve = ['0', 's', '0']; range = [-1, 1]";
+        format!("[{kind}.f]; type = '{kind}'; between = ['ground', 'a']; {place}; {rod}; {keys}")
+    };
+    let ring = "curve2 = ['0.5*cos(s)', '0', '0.5*sin(s)']; range2 = [0, '2*pi']; closed2 = true";
+    let at = "on = [[0, 0, 0], [0, 0, 0]]";
+    let lines = [
+        touch("force", at, &format!("{ring}; stiffness = 10")),
+        touch("force", at, &format!("{ring}; radius = 0.1; inside = true; stiffness = 10")),
+        touch("force", at, "curve2 = ['0', '0.1', 's']; range2 = [-1, 1]; radius = 0.1"),
+        touch("joint", at, "curve2 = ['0', 's', '0.3']; range2 = [-1, 1]"),
+        touch("joint", at, "curve2 = ['0.5*cos(s)', '0.1', '0.5*sin(s)', 's']; range2 = [0, 1]"),
+        touch("joint", at, "curve2 = ['s^2', 's^3', '0']; range2 = [-1, 1]"),
+        touch("joint", at, "curve2 = ['0.5*cos(s)', '0', '0.5*sin(s)']; range2 = [0, 6]; closed2 = true"),
+    ];
+    let mut shown = String::new();
+    for line in lines {
+        let line = line
+            .replace("type = 'force'", "type = 'curve-contact'")
+            .replace("type = 'joint'", "type = 'curve-on-curve'");
+        let text =
+            format!("[body.a]\nmass = 1\ninertia = [1, 1, 1]\nat = [0, 0, 0.45]\n{}\n", line.replace("; ", "\n"));
+        let report = match read_text("tests/catalog/sample.toml", &text, &[]) {
+            Ok(_) => "(accepted)\n".to_string(),
+            Err(report) => report.to_string(),
+        };
+        shown += &format!("──── {line}\n{report}\n");
+    }
+    insta::assert_snapshot!(shown);
 }

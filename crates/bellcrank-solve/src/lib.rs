@@ -31,6 +31,7 @@ pub mod tolerances;
 pub mod unknowns;
 pub mod verdict;
 pub mod verify;
+pub mod wedge;
 pub mod weights;
 
 pub use analyses::begin;

@@ -202,6 +202,29 @@ fn friction_on_a_pulley_has_eulers_ratio_of_tensions() {
 }
 
 #[test]
+fn a_rope_over_two_pulleys_of_the_ground_falls_as_over_one() {
+    // from pulley to pulley it does not stretch by the motion, and friction has a quarter of a turn on each
+    let (m, k, mu) = ([10.0, 2.0], 1e5, 0.2f64);
+    for mu in [0.0, mu] {
+        let ratio = (mu * std::f64::consts::PI).exp();
+        let a = (m[0] - ratio * m[1]) * G / (m[0] + ratio * m[1]);
+        let text = format!(
+            "model = {{ plane = \"xy\", gravity = [0, -{G}] }}\n\
+             [body.one]\nmass = {:?}\nat = [-0.2, -1]\n[body.two]\nmass = {:?}\nat = [1.2, -1]\n\
+             [force.rope]\ntype = \"rope\"\nbodies = [\"one\", \"ground\", \"ground\", \"two\"]\n\
+             at = [[-0.2, -1], [0, 0], [1, 0], [1.2, -1]]\nradii = [0.2, 0.2]\nstiffness = {k}\ndamping = 0.05\n\
+             friction = {mu}\nvelocity = 1e-4\n",
+            m[0], m[1]
+        );
+        let (_, summary) = run(&text, until(0.3));
+        let fall = -1.0 - last(&summary, "one.y");
+        assert!((fall - 0.5 * a * 0.09).abs() < 2e-2 * fall, "{mu}: {fall} {}", 0.5 * a * 0.09);
+        let [one, two] = ["rope.tension", "rope.tension_end"].map(|channel| last(&summary, channel));
+        assert!((one / two - ratio).abs() < 1e-9 * ratio, "{one} {two} {ratio}");
+    }
+}
+
+#[test]
 fn a_block_and_tackle_halves_the_load() {
     // anchor, moving block of mass M, fixed pulley, weight m: 2T − M g = M a, m g − T = 2 m a
     let (block, weight, k) = (5.0, 3.0, 1e5);

@@ -3,7 +3,8 @@
 mod common;
 
 use bellcrank_solve::choices::{Coordinates, Options};
-use bellcrank_solve::run::{Simulation, Summary};
+use bellcrank_solve::record::Silent;
+use bellcrank_solve::run::{Simulation, Status, Summary};
 use common::*;
 
 const G: f64 = 9.81;
@@ -117,6 +118,45 @@ fn a_shaft_out_of_balance_slows_down_by_the_reaction_that_its_slowing_makes() {
                 let error = last(&summary, "pin.rate") / exact - 1.0;
                 assert!(error.abs() < 1e-8 * leeway(name), "{name}, space {space}: {error}");
             }
+        }
+    }
+}
+
+#[test]
+fn friction_that_wedges_its_own_joint_is_named_with_the_coefficient_that_would_do() {
+    // the shaft of above: ω̇ = −c √(ω⁴ + ω̇²) has no solution for c = μ r m e/(I + m e²) ≥ 1, here from μ = 0.28/0.6 on
+    let shaft = |mu: f64| {
+        format!(
+            r#"
+            model = {{ plane = "xy" }}
+            body.wheel = {{ mass = 2, inertia = 0.1, at = [0.3, 0], angular_velocity = 5 }}
+            joint.pin = {{ type = "revolute", between = ["ground", "wheel"], at = [0, 0] }}
+            force.rub = {{ type = "joint-friction", joint = "pin", coefficient = {mu}, static_coefficient = {mu}, radius = 1 }}
+            "#
+        )
+    };
+    // a mast that is pushed up on a sledge: from κ = 2 μ m₂ h/(ℓ M) = 1 on the guide jams, at h = 0.5333
+    let sledge = r#"
+        model = { plane = "xy", gravity = [0, -9.81] }
+        body.sledge = { mass = 1, inertia = 0.1, velocity = [6, 0] }
+        body.mast = { mass = 3, inertia = 0.1, at = [0, 0.1], velocity = [6, 0.5] }
+        joint.guide = { type = "prismatic", between = ["ground", "sledge"], at = [0, 0], axis = [1, 0] }
+        joint.lift = { type = "prismatic", between = ["sledge", "mast"], at = [0, 0], axis = [0, 1] }
+        joint.up = { type = "drive", joint = "lift", position = "0.5*t" }
+        force.rub = { type = "joint-friction", joint = "guide", coefficient = 0.5, static_coefficient = 0.5, length = 0.4 }
+        "#;
+    for name in METHODS {
+        for coordinates in [Coordinates::Cartesian, Coordinates::Relative] {
+            run(&system(&shaft(0.46)), Options { coordinates, ..options(name, 0.2) });
+            let told = refused(&shaft(0.5), Options { coordinates, ..options(name, 0.2) });
+            assert!(told.contains("force `rub` wedges joint `pin`") && told.contains("below 0.4667"), "{name}: {told}");
+            let mut simulation =
+                Simulation::new(system(sledge), Options { coordinates, ..options(name, 1.0) }).unwrap();
+            let summary = simulation.run(&mut Silent);
+            let Status::Failed(e) = &summary.status else { panic!("{name}: {:?}", summary.status) };
+            let told = e.to_string();
+            assert!(told.contains("force `rub` wedges joint `guide`") && told.contains("`length`"), "{name}: {told}");
+            assert!((summary.t - 13.0 / 15.0).abs() < 2e-3, "{name}: {}", summary.t);
         }
     }
 }

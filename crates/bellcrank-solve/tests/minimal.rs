@@ -247,8 +247,8 @@ j = { type = "rack", joints = ["g", "h"], radius = 0.2 }"#,
     },
 ];
 
-/// Kinds without coordinates of position, of which `mechanisms.rs` has the sleigh and the disk, and kinds of the plane alone, of which
-/// `elements.rs` has elliptical gears.
+/// Kinds without coordinates of position, of which `mechanisms.rs` has the sleigh and the disk, and curves on curves, of which `elements.rs`
+/// has elliptical gears and `wires.rs` rings.
 const ELSEWHERE: &[&str] = &["knife-edge", "rolling-disk", "curve-on-curve"];
 
 /// First and second derivative at zero, of order six.

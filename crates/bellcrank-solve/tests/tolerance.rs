@@ -6,7 +6,7 @@ mod undamped;
 
 use bellcrank_model::read::read_model;
 use bellcrank_model::{State, System};
-use bellcrank_solve::choices::{ErrorBudget, MethodName, Options};
+use bellcrank_solve::choices::{Coordinates, ErrorBudget, MethodName, Options};
 use bellcrank_solve::plan::Revision;
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::{Simulation, Status, Summary};
@@ -168,6 +168,19 @@ fn a_stiff_bushing_goes_over_to_bdf() {
         let summary = run(&s, Options { until, ..Options::default() });
         assert!(became_stiff(&summary), "{name}: {:?}", summary.choices);
         assert!(summary.statistics.steps < *most, "{name}: {} steps", summary.statistics.steps);
+    }
+}
+
+#[test]
+fn a_stiff_bushing_takes_as_many_steps_in_joint_coordinates() {
+    let (_, s, _) = examples().into_iter().find(|(name, ..)| name == "stiff-bushing").expect("the example is there");
+    for name in ["bdf", "auto"] {
+        let options = if name == "auto" { Options::default() } else { Options::named(name).unwrap() };
+        let steps = [Coordinates::Cartesian, Coordinates::Relative].map(|coordinates| {
+            let summary = run(&s, Options { until: 0.3, coordinates, ..options.clone() });
+            (summary.statistics.steps, summary.statistics.convergence_failures)
+        });
+        assert!(steps[1].0 < steps[0].0 * 3 / 2, "{name}: {steps:?}");
     }
 }
 

@@ -355,7 +355,7 @@ element! {
 }
 
 element! {
-    /// Contact between two curves in the plane, one on each body, as of the joint `curve-on-curve`: they push each other apart and may lift off. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across; with `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+    /// Contact between two curves, one on each body, as of the joint `curve-on-curve`: they push each other apart and may lift off. In space one of the wires at least needs a radius. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across; with `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
     force CurveContact "curve-contact"
     required {
         /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
@@ -378,7 +378,7 @@ element! {
         points: Pairs = "points",
         /// The curve ends where it begins; of points the first follows the last. Default: false.
         closed: bool = "closed",
-        /// The curve in the second frame: x and y as expressions of a parameter `s`, parameters and tables, in m. Default: through `points2`.
+        /// The curve in the second frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points2`.
         curve2: Vector = "curve2",
         /// With `curve2`: the first and the last `s`, in any.
         range2: Numbers = "range2",
@@ -386,8 +386,12 @@ element! {
         points2: Pairs = "points2",
         /// The second curve ends where it begins; of points the first follows the last. Default: false.
         closed2: bool = "closed2",
-        /// The second body is inside of the first curve, which is closed. Default: false.
+        /// In the plane: the second body is inside of the first curve, which is closed. Default: false.
         inside: bool = "inside",
+        /// In space: the curve is the middle line of a round wire of this radius, in m. Default: 0.
+        radius: Scalar = "radius",
+        /// In space: the same of the second curve, in m. Default: 0.
+        radius2: Scalar = "radius2",
         /// Stiffness, in N/m^exponent. Default: `restitution`.
         stiffness: Scalar = "stiffness",
         /// Exponent of the depth: 3/2 after Hertz, 1 for a spring. Default: 1.5.

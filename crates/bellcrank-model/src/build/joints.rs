@@ -278,7 +278,7 @@ element! {
 }
 
 element! {
-    /// Two curves in the plane, one on each body, that stay in touch and slide on each other: cams with curved shoes, wheels that are not round. Each curve is in a frame at its point, with the axes of the world at the start (with `on` those of the body). The free side of a closed curve is its outside, of an open one its left; with `inside` the second body is within the first curve. The second body is convex, and more curved than any hollow of the first. They touch at one place, the nearest. For bodies that may lift off use the force `curve-contact`.
+    /// Two curves, one on each body, that stay in touch and slide on each other: cams with curved shoes, wheels that are not round, rings and hooks. Each curve is in a frame at its point, with the axes of the world at the start (with `on` those of the body). In the plane the free side of a closed curve is its outside, of an open one its left; with `inside` the second body is within the first curve; the second body is convex, and more curved than any hollow of the first. In space the frames have z along `axis` and x along `axis2`, and the curves are the middle lines of round wires (`radius`, `radius2`), or cross as lines without thickness. They touch at one place, the nearest. For bodies that may lift off use the force `curve-contact`.
     joint CurveOnCurve "curve-on-curve"
     required {
         /// Two bodies, or `ground` and a body; a marker stands for its body with its point and axes.
@@ -303,7 +303,7 @@ element! {
         points: Pairs = "points",
         /// The curve ends where it begins; of points the first follows the last. Default: false.
         closed: bool = "closed",
-        /// The curve in the second frame: x and y as expressions of a parameter `s`, parameters and tables, in m. Default: through `points2`.
+        /// The curve in the second frame: x, y (and z) as expressions of a parameter `s`, parameters and tables, in m. Default: through `points2`.
         curve2: Vector = "curve2",
         /// With `curve2`: the first and the last `s`, in any.
         range2: Numbers = "range2",
@@ -311,8 +311,12 @@ element! {
         points2: Pairs = "points2",
         /// The second curve ends where it begins; of points the first follows the last. Default: false.
         closed2: bool = "closed2",
-        /// The second body is inside of the first curve, which is closed. Default: false.
+        /// In the plane: the second body is inside of the first curve, which is closed. Default: false.
         inside: bool = "inside",
+        /// In space: the curve is the middle line of a round wire of this radius, in m. Default: 0.
+        radius: Scalar = "radius",
+        /// In space: the same of the second curve, in m. Default: 0.
+        radius2: Scalar = "radius2",
     }
 }
 

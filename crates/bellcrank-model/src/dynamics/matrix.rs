@@ -3,6 +3,7 @@
 use super::{Piece, Unknown};
 use crate::parallel::MIN_BLOCKS;
 use bellcrank_math::threads::team;
+use std::ops::Range;
 
 /// What solvers may know of how derivatives are computed, to spare memory traffic. By default nothing.
 pub trait MatrixHints {
@@ -50,6 +51,12 @@ impl<'a> Targets<'a> {
     /// Targets in which the blocks of each row lie before those of all later rows: threads can share them.
     pub fn rising(values: &'a mut [f64], offsets: &'a [u32]) -> Targets<'a> {
         Targets { rising: true, ..Targets::new(values, offsets) }
+    }
+
+    /// The targets of some of the blocks.
+    pub(crate) fn part(&mut self, blocks: Range<usize>) -> Targets<'_> {
+        let (offsets, base, rising, fresh) = (&self.offsets[blocks], self.base, self.rising, self.fresh);
+        Targets { values: self.values, offsets, next: 0, base, rising, fresh, together: false }
     }
 
     /// Emits the blocks of every row, several rows at a time if there is a team of threads. `before(row)` is the number

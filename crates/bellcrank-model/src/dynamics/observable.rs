@@ -46,6 +46,8 @@ pub enum Limit {
     Depth,
     /// The way beyond the end of an open curve, in ranges of its parameter: there it is a line.
     Range,
+    /// How much two wires that touch are alike where they are nearest: what is parallel touches at no single place.
+    Parallel,
 }
 
 impl Limit {
@@ -60,6 +62,7 @@ impl Limit {
             // the dent of a sphere is small against its radius after Hertz
             Limit::Depth => 0.2,
             Limit::Range => 1e-6,
+            Limit::Parallel => 1.0,
         }
     }
 
@@ -71,6 +74,7 @@ impl Limit {
             Limit::Turn => "turn",
             Limit::Depth => "depth",
             Limit::Range => "range",
+            Limit::Parallel => "parallel",
         }
     }
 
@@ -89,6 +93,11 @@ impl Limit {
                 format!(
                     "is beyond the end of its curve by {ratio:.3} of the range of s; there the curve is taken as straight"
                 )
+            }
+            Limit::Parallel => {
+                "has curves that become parallel where they are nearest: then they touch at no single place, and \
+                                the common normal is uncertain"
+                    .into()
             }
             Limit::Turn => format!("turns by {:.0} degrees; it is good to half a turn", 180.0 * ratio),
             Limit::Depth => {

@@ -106,6 +106,8 @@ pub struct Follower {
     pub size: f64,
     /// ∂s/∂λ, by the numbers of multipliers.
     pub slopes: Vec<(usize, f64)>,
+    /// The coefficient of friction in it.
+    pub coefficient: f64,
 }
 
 /// How a switch function moves: what bounds it between two looks.
@@ -213,6 +215,11 @@ pub trait Switching {
     /// What may have loads that follow multipliers: friction of hard contacts, and of joints by their reactions.
     fn may_follow(&self) -> Option<Subject> {
         None
+    }
+
+    /// What the [followers](Switching::followers) belong to, in their order: a force, and the joint whose reaction it follows.
+    fn owners_of_followers(&self) -> Vec<(Subject, Option<Subject>)> {
+        Vec::new()
     }
 
     /// The joints whose reactions loads follow, each with the constraint block of its reaction and what follows it.

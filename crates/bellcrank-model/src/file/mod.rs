@@ -29,7 +29,7 @@ pub mod units;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Report, Severity};
 pub use expression::{Expression, Jet, OwnFunction};
-pub use fields::{Context, Field, FieldKind, Laws, Named, Values, choose, read};
+pub use fields::{Context, Field, FieldKind, Laws, Named, Values, choose, joined, read};
 pub use overrides::{FileLayout, find};
 pub use parameters::{Parameter, Parameters};
 pub use source::{Source, Sources, Span};

@@ -31,6 +31,11 @@ const MOST_COPIES: f64 = 1e7;
 const INDEX_HELP: &str = "write the index into the name, as in \"link{i}\"";
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
+/// What is wrong with an index in the place of a name.
+pub(super) fn misused(name: &str) -> Option<&'static str> {
+    INDICES.contains(&name).then_some("the index of what repeats is written in braces, as in {i}")
+}
+
 /// Writes out the repeated entries of these sections.
 pub fn expand(root: &mut Node, sections: &[&str]) -> Result<(), Diagnostics> {
     let repeats = |node: &Node| node.as_table().is_some_and(|t| t.entries.iter().any(|e| e.node.get(KEY).is_some()));

@@ -226,11 +226,27 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
         .clone()
         .find(|u| u.eq_ignore_ascii_case(name))
         .or_else(|| {
-            let aliases =
-                [("degree", "deg"), ("degrees", "deg"), ("sec", "s"), ("meter", "m"), ("inch", "in"), ("Newton", "N")];
-            aliases.into_iter().find(|(alias, _)| *alias == name).map(|(_, unit)| unit)
+            const ALIASES: [(&str, &str); 9] = [
+                ("degree", "deg"),
+                ("degrees", "deg"),
+                ("sec", "s"),
+                ("meter", "m"),
+                ("inch", "in"),
+                ("Newton", "N"),
+                ("l", "dm³"),
+                ("litre", "dm³"),
+                ("liter", "dm³"),
+            ];
+            ALIASES.into_iter().find(|(alias, _)| *alias == name).map(|(_, unit)| unit)
         })
         .or_else(|| nearest(name, plain).filter(|_| name.len() > 2))
+}
+
+/// What is wrong with a unit in the place of a name.
+pub(super) fn misused(name: &str) -> Option<&'static str> {
+    named(name)
+        .filter(|_| name.len() > 1)
+        .map(|_| "a unit stands behind a number; between units leave a space, as in 2 kg m²")
 }
 
 /// The names behind the `/` of a unit: what a number could also be divided by, if something in the model has such a name.

@@ -1,11 +1,12 @@
 //! Contact between a sphere and a plane, or between two spheres.
 
-use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION, STUCK};
+use super::closing::{CLOSED, Closing, OPEN, Push, STUCK};
+use super::touching::{TOUCHING, Touching, across};
 use super::{Ends, Followed, Following, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
 use crate::dynamics::{HoldingLaw, Limit, Mode, StateLaw, Track};
-use crate::file::{Diagnostics, Field, FieldKind, Values};
-use crate::frames::{ANG, Covector, Frame, Frames, LIN, MAX_ROWS, Row, Stiffness};
+use crate::file::{Diagnostics, Field, FieldKind, Values, joined};
+use crate::frames::{ANG, Covector, Frame, Frames, LIN, Row, Stiffness};
 use crate::joints::cam;
 use crate::joints::equations::{Beside, add_bend, no_slip_on_plane};
 use crate::joints::{Equation, X, Y, Z};
@@ -22,10 +23,8 @@ use std::sync::Arc;
 /// then next to nothing, and a sphere on a plane sticks.
 struct Contact {
     shape: ContactShape,
-    law: Closing,
     space: Space,
-    friction: f64,
-    velocity: f64,
+    touching: Touching,
 }
 
 /// What touches.
@@ -60,39 +59,19 @@ pub const KIND: Kind = Kind {
           pull, with friction across. With `restitution` they are hard: they bounce, and rest where less than \
           `rest_speed` would be left; with `friction` the impact also has Coulomb's friction, and a resting body \
           slides, rolls or sticks. Touching, leaving, bouncing, sliding and sticking are events.",
-    fields: &[
-        Field::optional("normal", FieldKind::Direction, "", "two spheres", "normal of the plane of the first body"),
-        Field::optional("radius", FieldKind::NonNegative, "m", "that of the second body", "radius of the sphere"),
-        Field::optional("radii", FieldKind::Numbers(2, 2), "m", "those of the bodies", "radii of two spheres"),
-        FIELDS[0],
-        FIELDS[1],
-        FIELDS[2],
-        FIELDS[3],
-        Field::optional("stiffness", FieldKind::Positive, "N/m^exponent", "`restitution`", "stiffness"),
-        Field::optional(
-            "exponent",
-            FieldKind::Positive,
-            "",
-            "1.5",
-            "exponent of the depth: 3/2 after Hertz, 1 for a spring",
-        ),
-        DAMPING,
-        Field::optional("friction", FieldKind::NonNegative, "", "0", "coefficient of friction"),
-        Field::optional(
-            "velocity",
-            FieldKind::Positive,
-            "m/s",
-            "0.01",
-            "speed of sliding at which friction reaches 71 % of its level",
-        ),
-        RESTITUTION,
-        REST_SPEED,
-        PUSH_OUT,
-    ],
+    fields: &CONTACT_FIELDS,
     ends: Ends::Surfaces,
     channels: CHANNELS,
     make,
 };
+
+const SHAPE: [Field; 3] = [
+    Field::optional("normal", FieldKind::Direction, "", "two spheres", "normal of the plane of the first body"),
+    Field::optional("radius", FieldKind::NonNegative, "m", "that of the second body", "radius of the sphere"),
+    Field::optional("radii", FieldKind::Numbers(2, 2), "m", "those of the bodies", "radii of two spheres"),
+];
+
+const CONTACT_FIELDS: [Field; 15] = joined(&[&SHAPE, &FIELDS, &TOUCHING]);
 
 const CHANNELS: &[Quantity] = &[
     Quantity::new("gap", "m", "distance of the surfaces along the common normal: negative where they are pressed in"),
@@ -134,23 +113,8 @@ fn make(values: &Values, place: &Placement) -> Made {
         }
         ContactShape::Spheres { radii: [a, b] }
     };
-    let law = Closing::read(values, Some(values.number("exponent")))?;
-    if law.holds() && values.has("velocity") {
-        let message = format!("{what} has both `restitution` and `velocity`");
-        let help = "hard contacts slide or stick, they do not creep: leave `velocity` out, or give a `stiffness`";
-        return Err(values.error_at("velocity", message).help(help).into());
-    }
-    if values.has("velocity") && !values.has("friction") {
-        let message = format!("`velocity` of {what} is for friction");
-        return Err(values.error_at("velocity", message).help("add `friction = …`, or leave it out").into());
-    }
-    let velocity = match (law, &shape) {
-        (Closing::Soft { .. }, _) => values.number("velocity"),
-        (_, ContactShape::Plane { .. }) => law.slow(),
-        // between spheres nothing sticks: it creeps
-        (Closing::Hard { rest, .. }, _) => 0.1 * rest,
-    };
-    Ok(Box::new(Contact { shape, law, space: place.space, friction: values.number("friction"), velocity }))
+    let touching = Touching::read(values, matches!(shape, ContactShape::Plane { .. }))?;
+    Ok(Box::new(Contact { shape, space: place.space, touching }))
 }
 
 /// A disk beside a curve.
@@ -242,7 +206,7 @@ impl Touch {
 impl Contact {
     /// The push at the contact, if it is closed. Of a hard contact it is the multiplier that holds it, while it slides.
     fn push(&self, at: &Seen) -> Option<(Touch, Vec3, Push)> {
-        if self.law.holds() && self.follows(at.mode).is_none() {
+        if self.touching.law.holds() && self.follows(at.mode).is_none() {
             return None;
         }
         let touch = self.shape.touch(at.ends);
@@ -250,24 +214,24 @@ impl Contact {
             return None;
         }
         let u = touch.velocity(at.ends);
-        let push = match self.law.holds() {
+        let push = match self.touching.law.holds() {
             true => Push { force: -at.lambda, ..Push::default() },
-            false => self.law.push(touch.gap, touch.n.dot(u)),
+            false => self.touching.law.push(touch.gap, touch.n.dot(u)),
         };
         Some((touch, u, push))
     }
 
     /// The direction n − μ w of the force, with w = u_t/ρ, ρ = √(u_t² + v₀²); without n where an equation pushes along it.
     fn direction(&self, n: Vec3, u: Vec3) -> (Vec3, Vec3, f64) {
-        let across = u - n * n.dot(u);
-        let rho = across.dot(across).sqrt().hypot(self.velocity);
-        let w = across * (1.0 / rho);
-        (n * self.pushes() - w * self.friction, w, rho)
+        let slides = u - n * n.dot(u);
+        let rho = slides.dot(slides).sqrt().hypot(self.touching.velocity);
+        let w = slides * (1.0 / rho);
+        (n * self.touching.pushes() - w * self.touching.friction, w, rho)
     }
 
     /// Whether it may be held across: a hard sphere on a plane with friction.
     fn sticks(&self) -> bool {
-        self.law.holds() && self.friction != 0.0 && matches!(self.shape, ContactShape::Plane { .. })
+        self.touching.law.holds() && self.touching.friction != 0.0 && matches!(self.shape, ContactShape::Plane { .. })
     }
 
     /// The speed of sliding.
@@ -275,11 +239,6 @@ impl Contact {
         let touch = self.shape.touch(at.ends);
         let u = touch.velocity(at.ends);
         (u - touch.n * touch.n.dot(u)).norm()
-    }
-
-    /// 1 where the load has a part along the normal, 0 where an equation has it.
-    fn pushes(&self) -> f64 {
-        if self.law.holds() { 0.0 } else { 1.0 }
     }
 }
 
@@ -302,7 +261,7 @@ impl Force for Contact {
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         let gap = self.shape.touch(at.ends).gap;
         out.copy_from_slice(&[gap, (-gap).max(0.0), 0.0, 0.0, 0.0]);
-        if self.law.holds() && !matches!(at.mode, CLOSED | STUCK) {
+        if self.touching.law.holds() && !matches!(at.mode, CLOSED | STUCK) {
             return;
         }
         if at.mode == STUCK {
@@ -311,8 +270,8 @@ impl Force for Contact {
         } else if let Some((touch, u, push)) = self.push(at) {
             let across = u - touch.n * touch.n.dot(u);
             (out[2], out[4]) = (push.force, across.norm());
-            out[3] = self.direction(touch.n, u).1.norm() * self.friction * push.force;
-        } else if self.law.holds() {
+            out[3] = self.direction(touch.n, u).1.norm() * self.touching.friction * push.force;
+        } else if self.touching.law.holds() {
             (out[2], out[4]) = (-at.lambda, self.sliding(at));
         }
     }
@@ -323,7 +282,7 @@ impl Force for Contact {
         }
     }
     fn is_limited(&self) -> bool {
-        !self.law.holds() && self.shape.smallest() > 0.0
+        !self.touching.law.holds() && self.shape.smallest() > 0.0
     }
     fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
         let depth = || (-self.shape.touch(at.ends).gap).max(0.0) / self.shape.smallest();
@@ -340,10 +299,10 @@ impl Force for Contact {
         let (direction, w, rho) = self.direction(n, u);
         let f = direction * push.force;
         // F = N(g, n·u) (n − μ w(n, u))
-        let w_by_across = (Mat3::IDENTITY - w.outer(w)) * (self.friction * push.force / rho);
+        let w_by_across = (Mat3::IDENTITY - w.outer(w)) * (self.touching.friction * push.force / rho);
         let f_by_u = direction.outer(n) * push.by_rate - w_by_across * (Mat3::IDENTITY - n.outer(n));
         let f_by_n = direction.outer(u) * push.by_rate
-            + Mat3::IDENTITY * (push.force * self.pushes())
+            + Mat3::IDENTITY * (push.force * self.touching.pushes())
             + w_by_across * (Mat3::IDENTITY * n.dot(u) + n.outer(u));
         let f_by_gap = direction * push.by_gap;
         // by d = p₂ − p₁ and by θ₁: u changes by ω₂×δa − ω₁×(δd + δa)
@@ -386,7 +345,7 @@ impl Force for Contact {
         self.damped()
     }
     fn damped(&self) -> bool {
-        self.law.damped() || self.friction != 0.0
+        self.touching.damped()
     }
     fn rotational(&self, end: usize) -> bool {
         let arm = match self.shape {
@@ -396,36 +355,33 @@ impl Force for Contact {
             ContactShape::Curve { radius, .. } => radius,
             ContactShape::Spheres { radii } => radii[end],
         };
-        self.friction != 0.0 && arm != 0.0
+        self.touching.friction != 0.0 && arm != 0.0
     }
     fn switches(&self) -> usize {
-        if self.law.holds() && self.friction != 0.0 { 2 } else { 1 }
+        if self.touching.law.holds() && self.touching.friction != 0.0 { 2 } else { 1 }
     }
     fn mode(&self, at: &Seen) -> Mode {
         let touch = self.shape.touch(at.ends);
-        match self.law.starts_closed(touch.gap, touch.rate(at.ends)) {
-            true if self.sticks() && self.sliding(at) <= self.velocity => STUCK,
+        match self.touching.law.starts_closed(touch.gap, touch.rate(at.ends)) {
+            true if self.sticks() && self.sliding(at) <= self.touching.velocity => STUCK,
             true => CLOSED,
             false => OPEN,
         }
     }
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
         let gap = self.shape.touch(at.ends).gap;
-        if self.law.holds() && self.friction != 0.0 {
+        if self.touching.law.holds() && self.touching.friction != 0.0 {
             match at.mode {
-                STUCK => out[1] = self.friction * -at.lambda - at.across[0].hypot(at.across[1]),
-                CLOSED if self.sticks() => out[1] = self.sliding(at) - self.velocity,
+                STUCK => out[1] = self.touching.friction * -at.lambda - at.across[0].hypot(at.across[1]),
+                CLOSED if self.sticks() => out[1] = self.sliding(at) - self.touching.velocity,
                 _ => {}
             }
         }
-        out[0] = match at.mode {
-            CLOSED | STUCK => self.law.while_closed(gap, -at.lambda),
-            mode => self.law.while_open(mode, gap),
-        };
+        out[0] = self.touching.switch_value(at, gap);
     }
     fn tracks(&self, at: &Seen, out: &mut [Track]) {
         let closed = at.mode == CLOSED;
-        if at.mode != OPEN && self.law.holds() {
+        if at.mode != OPEN && self.touching.law.holds() {
             return;
         }
         let touch = self.shape.touch(at.ends);
@@ -441,31 +397,25 @@ impl Force for Contact {
         };
     }
     fn cross(&self, _: usize, at: &Seen) -> Option<Switch> {
-        self.law.cross(at.mode, CLOSED)
+        self.touching.law.cross(at.mode, CLOSED)
     }
     fn candidate(&self, at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
         let touch = self.shape.touch(at.ends);
-        let stuck = self.sticks().then_some(STUCK);
-        let law = self.law.candidate((touch.gap, 1.0), CLOSED, self.friction, stuck)?;
-        let mut rows = vec![touch.gradient()];
-        if self.friction != 0.0 {
-            let first = touch.n.any_perpendicular();
-            let across = match self.shape {
-                ContactShape::Plane { .. } => [at.ends[0].axis(X), at.ends[0].axis(Y)],
-                _ if self.space == Space::Plane => [Vec3::Z.cross(touch.n), Vec3::ZERO],
-                _ => [first, touch.n.cross(first)],
-            };
-            rows.extend(across[..self.space.dimension() - 1].iter().map(|e| {
-                let mut row = Row::default();
-                touch.pull(*e, &mut row);
-                row
-            }));
-        }
-        Some((law, rows))
+        let along = match self.shape {
+            ContactShape::Plane { .. } => {
+                [X, Y][..self.space.dimension() - 1].iter().map(|k| at.ends[0].axis(*k)).collect()
+            }
+            _ => across(touch.n, self.space),
+        };
+        self.touching.candidate((touch.gap, touch.gradient()), self.sticks().then_some(STUCK), &along, |e| {
+            let mut row = Row::default();
+            touch.pull(e, &mut row);
+            row
+        })
     }
     fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
         let mut equations: Vec<Box<dyn Equation>> = Vec::new();
-        if mode == CLOSED && self.law.holds() || mode == STUCK && self.sticks() {
+        if mode == CLOSED && self.touching.law.holds() || mode == STUCK && self.sticks() {
             equations.push(Box::new(Closed(self.shape.clone())));
         }
         if let (ContactShape::Plane { radius, .. }, STUCK, true) = (&self.shape, mode, self.sticks()) {
@@ -474,16 +424,13 @@ impl Force for Contact {
         equations
     }
     fn follows(&self, mode: Mode) -> Option<Followed> {
-        (self.law.holds() && self.friction != 0.0 && mode == CLOSED).then_some(Followed::Held)
+        self.touching.follows(mode)
     }
     fn following(&self, at: &Seen) -> Following {
         let mut load = Row::default();
         let touch = self.shape.touch(at.ends);
-        // N = −λ
         touch.pull(-self.direction(touch.n, touch.velocity(at.ends)).0, &mut load);
-        let mut slopes = [0.0; MAX_ROWS];
-        slopes[0] = 1.0;
-        Following { load, size: at.lambda, slopes }
+        self.touching.following(at, load)
     }
 }
 

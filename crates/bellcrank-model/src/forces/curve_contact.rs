@@ -1,31 +1,32 @@
 //! Contact between two curves.
 
-use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION};
+use super::closing::{CLOSED, Closing, OPEN, Push};
+use super::touching::{TOUCHING, Touching, across};
 use super::{Ends, Followed, Following, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
-use crate::dual::{Dual, DualFrame, DualVec, OF_TWO, add_stiffness};
-use crate::dynamics::{HoldingLaw, Mode};
-use crate::file::{Field, FieldKind, Values};
-use crate::frames::{Covector, MAX_ROWS, Row, Stiffness};
+use crate::dual::{DISPLACEMENTS, Dual, DualFrame, DualVec, OF_TWO, add_stiffness};
+use crate::dynamics::{HoldingLaw, Limit, Mode, Track};
+use crate::file::{Field, Values, joined};
+use crate::frames::{Covector, Row, Stiffness};
 use crate::joints::Equation;
 use crate::joints::curve_on_curve::{gradient, in_touch, loads};
 use crate::pair::{Meeting, PAIR_FIELDS, Pair};
+use crate::space::Space;
 use bellcrank_math::Vec3;
 use std::sync::Arc;
 
 /// N n − μ N u_t/√(u_t² + v₀²) on the second body where two curves touch, N by a [`Closing`] of their gap.
 struct CurveContact {
     pair: Arc<Pair>,
-    law: Closing,
-    friction: f64,
-    velocity: f64,
+    space: Space,
+    touching: Touching,
 }
 
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "curve-contact",
-    doc: "Contact between two curves in the plane, one on each body, as of the joint `curve-on-curve`: they push each other apart and may \
-          lift off. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction \
+    doc: "Contact between two curves, one on each body, as of the joint `curve-on-curve`: they push each other apart and may \
+          lift off. In space one of the wires at least needs a radius. At the depth d they push by stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction \
           across; with `restitution` they are hard: they bounce, and rest where less than `rest_speed` would be left. \
           Touching, leaving and bouncing are events.",
     fields: &FIELDS,
@@ -34,37 +35,7 @@ pub const KIND: Kind = Kind {
     make,
 };
 
-const FIELDS: [Field; 17] = [
-    PAIR_FIELDS[0],
-    PAIR_FIELDS[1],
-    PAIR_FIELDS[2],
-    PAIR_FIELDS[3],
-    PAIR_FIELDS[4],
-    PAIR_FIELDS[5],
-    PAIR_FIELDS[6],
-    PAIR_FIELDS[7],
-    PAIR_FIELDS[8],
-    Field::optional("stiffness", FieldKind::Positive, "N/m^exponent", "`restitution`", "stiffness"),
-    Field::optional(
-        "exponent",
-        FieldKind::Positive,
-        "",
-        "1.5",
-        "exponent of the depth: 3/2 after Hertz, 1 for a spring",
-    ),
-    DAMPING,
-    Field::optional("friction", FieldKind::NonNegative, "", "0", "coefficient of friction"),
-    Field::optional(
-        "velocity",
-        FieldKind::Positive,
-        "m/s",
-        "0.01",
-        "speed of sliding at which friction reaches 71 % of its level",
-    ),
-    RESTITUTION,
-    REST_SPEED,
-    PUSH_OUT,
-];
+const FIELDS: [Field; 19] = joined(&[&PAIR_FIELDS, &TOUCHING]);
 
 const CHANNELS: &[Quantity] = &[
     Quantity::new("gap", "m", "distance of the curves along the common normal: negative where they are pressed in"),
@@ -75,19 +46,15 @@ const CHANNELS: &[Quantity] = &[
 
 fn make(values: &Values, place: &Placement) -> Made {
     let what = values.what();
-    let pair = Arc::new(Pair::read(values, place.space)?);
-    let law = Closing::read(values, Some(values.number("exponent")))?;
-    if values.has("velocity") && (law.holds() || !values.has("friction")) {
-        let message = format!("`velocity` of {what} is for friction that creeps");
-        let help = "leave it out; or add `friction = …`, and a `stiffness` in the place of `restitution`";
-        return Err(values.error_at("velocity", message).help(help).into());
+    let pair = Arc::new(Pair::read(values, place.space, &place.frames)?);
+    if place.space == Space::Space && pair.thickness() == 0.0 {
+        let message = format!(
+            "{what} needs `radius` or `radius2`: a line without thickness has no side from which it is touched"
+        );
+        let help = "add the radius of a wire; lines that cross and never part have the joint `curve-on-curve`";
+        return Err(values.error(message).help(help).into());
     }
-    let velocity = match law {
-        Closing::Soft { .. } => values.number("velocity"),
-        // nothing sticks between curves: it creeps
-        Closing::Hard { rest, .. } => 0.1 * rest,
-    };
-    Ok(Box::new(CurveContact { pair, law, friction: values.number("friction"), velocity }))
+    Ok(Box::new(CurveContact { pair, space: place.space, touching: Touching::read(values, false)? }))
 }
 
 /// What the contact does.
@@ -113,22 +80,21 @@ impl CurveContact {
         let n = meeting.normal;
         let u = second.v + second.w.cross(meeting.arms[1]) - first.v - first.w.cross(meeting.arms[0]);
         let rate = n.dot(u);
-        let (push, normal) = if self.law.holds() {
+        let (push, normal) = if self.touching.law.holds() {
             (Push::default(), Dual::constant(-at.lambda))
         } else {
-            let push = self.law.push(meeting.gap.x, rate.x);
+            let push = self.touching.law.push(meeting.gap.x, rate.x);
             (push, meeting.gap.chain2(rate, push.force, [push.by_gap, push.by_rate]))
         };
         let across = u - n * rate;
-        let rho = (across.dot(across) + self.velocity * self.velocity).sqrt();
+        let rho = (across.dot(across) + self.touching.velocity * self.touching.velocity).sqrt();
         let rubs = across * (Dual::constant(1.0) / rho);
         Some(CurveLoad { meeting, rate, push, normal, across, rubs })
     }
 
     /// The force on the second body; along the normal only where no equation has it.
     fn force<const N: usize>(&self, c: &CurveLoad<N>) -> DualVec<N> {
-        let pushes = if self.law.holds() { 0.0 } else { 1.0 };
-        (c.meeting.normal * pushes - c.rubs * self.friction) * c.normal
+        (c.meeting.normal * self.touching.pushes() - c.rubs * self.touching.friction) * c.normal
     }
 }
 
@@ -141,13 +107,12 @@ impl Force for CurveContact {
         out[0] = self.pair.meet::<0>(at.ends).gap.x;
         if let Some(c) = self.contact::<0>(at) {
             out[1] = c.normal.x;
-            out[2] = c.rubs.value().norm() * self.friction * c.normal.x;
+            out[2] = c.rubs.value().norm() * self.touching.friction * c.normal.x;
             out[3] = c.across.value().norm();
         }
     }
     fn outline(&self) -> Vec<Vec3> {
-        let [first, _] = self.pair.outlines();
-        first
+        self.pair.outline()
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let Some(c) = self.contact::<0>(at) else { return };
@@ -166,7 +131,7 @@ impl Force for CurveContact {
     }
     fn power(&self, at: &Seen) -> f64 {
         self.contact::<0>(at).map_or(0.0, |c| {
-            let rubbed = (c.rubs * self.friction).dot(c.across) * c.normal;
+            let rubbed = (c.rubs * self.touching.friction).dot(c.across) * c.normal;
             (c.push.force - c.push.elastic) * c.rate.x - rubbed.x
         })
     }
@@ -174,7 +139,7 @@ impl Force for CurveContact {
         self.damped()
     }
     fn damped(&self) -> bool {
-        self.law.damped() || self.friction != 0.0
+        self.touching.damped()
     }
     fn rotational(&self, _end: usize) -> bool {
         true
@@ -185,52 +150,63 @@ impl Force for CurveContact {
     fn mode(&self, at: &Seen) -> Mode {
         let meeting = self.pair.meet::<0>(at.ends);
         let rate = gradient(&meeting).iter().zip(at.ends).map(|(form, end)| form.on(end)).sum();
-        if self.law.starts_closed(meeting.gap.x, rate) { CLOSED } else { OPEN }
+        if self.touching.law.starts_closed(meeting.gap.x, rate) { CLOSED } else { OPEN }
     }
     fn switch_values(&self, at: &Seen, out: &mut [f64]) {
-        let gap = self.pair.meet::<0>(at.ends).gap.x;
-        out[0] = match at.mode {
-            CLOSED => self.law.while_closed(gap, -at.lambda),
-            mode => self.law.while_open(mode, gap),
-        };
+        out[0] = self.touching.switch_value(at, self.pair.meet::<0>(at.ends).gap.x);
+    }
+    fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        let radius = self.pair.thickness();
+        if radius == 0.0 || at.mode != OPEN && self.touching.law.holds() {
+            return;
+        }
+        let meeting = self.pair.meet::<DISPLACEMENTS>(at.ends);
+        let apart = meeting.normal * (meeting.gap + radius);
+        let twists = [0, 1].map(|k| [at.ends[k].v, at.ends[k].w]);
+        let rates = std::array::from_fn(|i| twists[i / 6][i / 3 % 2][i % 3]);
+        out[0] = Track::Sphere { d: apart.value(), rate: apart.rate(&rates), radius, outside: at.mode != CLOSED };
     }
     fn cross(&self, _: usize, at: &Seen) -> Option<Switch> {
-        self.law.cross(at.mode, CLOSED)
+        self.touching.law.cross(at.mode, CLOSED)
     }
     fn candidate(&self, at: &Seen) -> Option<(HoldingLaw, Vec<Row>)> {
         let meeting = self.pair.meet::<0>(at.ends);
-        let law = self.law.candidate((meeting.gap.x, 1.0), CLOSED, self.friction, None)?;
-        let mut rows = vec![gradient(&meeting)];
-        if self.friction != 0.0 {
-            let along = Vec3::Z.cross(meeting.normal.value());
-            let [first, second] = meeting.arms.map(|arm| arm.value());
+        let along = across(meeting.normal.value(), self.space);
+        let [first, second] = meeting.arms.map(|arm| arm.value());
+        self.touching.candidate((meeting.gap.x, gradient(&meeting)), None, &along, |e| {
             let mut row = Row::default();
-            row[0] = Covector::new(-along, -first.cross(along));
-            row[1] = Covector::new(along, second.cross(along));
-            rows.push(row);
-        }
-        Some((law, rows))
+            row[0] = Covector::new(-e, -first.cross(e));
+            row[1] = Covector::new(e, second.cross(e));
+            row
+        })
     }
     fn holds(&self, mode: Mode) -> Vec<Box<dyn Equation>> {
-        match mode == CLOSED && self.law.holds() {
+        match mode == CLOSED && self.touching.law.holds() {
             true => vec![in_touch(self.pair.clone())],
             false => Vec::new(),
         }
     }
     fn follows(&self, mode: Mode) -> Option<Followed> {
-        (self.law.holds() && self.friction != 0.0 && mode == CLOSED).then_some(Followed::Held)
+        self.touching.follows(mode)
     }
     fn following(&self, at: &Seen) -> Following {
-        let mut out = Following { size: at.lambda, ..Following::default() };
-        let mut slopes = [0.0; MAX_ROWS];
-        slopes[0] = 1.0;
-        out.slopes = slopes;
+        let mut row = Row::default();
         if let Some(c) = self.contact::<0>(at) {
-            // N = −λ
-            for (out, load) in out.load.iter_mut().zip(loads(&c.meeting, c.rubs * self.friction)) {
+            for (out, load) in row.iter_mut().zip(loads(&c.meeting, c.rubs * self.touching.friction)) {
                 *out = Covector::new(load[0].value(), load[1].value());
             }
         }
-        out
+        self.touching.following(at, row)
+    }
+    fn is_limited(&self) -> bool {
+        self.pair.is_limited()
+    }
+    fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
+        let contact = self.contact::<0>(at).filter(|_| self.is_limited())?;
+        let depth = -contact.meeting.gap.x / self.pair.thickness();
+        match !self.touching.law.holds() && depth.is_finite() && depth > Limit::Depth.bound() {
+            true => Some((Limit::Depth, depth)),
+            false => Some(self.pair.limit(at.ends)),
+        }
     }
 }

@@ -24,6 +24,8 @@ struct Friction {
 struct Presses {
     /// A force that does so whatever the reaction.
     preload: f64,
+    /// μ.
+    coefficient: f64,
     bearing: Bearing,
 }
 
@@ -169,7 +171,11 @@ fn make(values: &Values, place: &Placement) -> Made {
     check(values)?;
     let along = place.joint();
     let presses = match values.has("coefficient") {
-        true => Some(Presses { preload: values.number("preload"), bearing: Bearing::read(values, place)? }),
+        true => Some(Presses {
+            preload: values.number("preload"),
+            coefficient: values.optional_number("coefficient").unwrap_or_default(),
+            bearing: Bearing::read(values, place)?,
+        }),
         false => None,
     };
     let (slides, sticks) =
@@ -216,7 +222,7 @@ impl Friction {
     fn pressed(&self, at: &Seen) -> Pressed {
         match &self.presses {
             None => Pressed { load: 1.0, ..Pressed::default() },
-            Some(Presses { preload, bearing }) => {
+            Some(Presses { preload, bearing, .. }) => {
                 let pressed = bearing.pressed(at);
                 Pressed { load: preload + pressed.load, ..pressed }
             }
@@ -320,6 +326,6 @@ impl Force for Friction {
         let pressed = presses.bearing.pressed(at);
         let mut slopes = [0.0; MAX_ROWS];
         slopes.iter_mut().zip(pressed.by_lambda).for_each(|(slope, by)| *slope = c * by);
-        Following { load: self.along.gradient(at), size: c * pressed.load, slopes }
+        Following { load: self.along.gradient(at), size: c * pressed.load, slopes, coefficient: presses.coefficient }
     }
 }

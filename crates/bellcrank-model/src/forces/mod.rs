@@ -24,6 +24,7 @@ mod rope;
 mod spring_damper;
 mod stop;
 mod torsional;
+mod touching;
 mod tyre;
 
 pub use along::Along;
@@ -243,6 +244,8 @@ pub struct Following {
     pub size: f64,
     /// ∂s/∂λ.
     pub slopes: [f64; MAX_ROWS],
+    /// The coefficient of friction in it.
+    pub coefficient: f64,
 }
 
 /// What a force does at an event.

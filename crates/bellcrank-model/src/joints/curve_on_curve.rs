@@ -2,6 +2,7 @@
 
 use super::{Axes, Equation, Joint, Kind, Mount};
 use crate::dual::{DISPLACEMENTS, DualVec, add_stiffness};
+use crate::dynamics::Limit;
 use crate::frames::{Covector, Frames, Row, Stiffness};
 use crate::pair::{Meeting, PAIR_FIELDS, Pair};
 use crate::space::Space;
@@ -16,15 +17,18 @@ struct CurveOnCurve {
 /// The catalog entry.
 pub const KIND: Kind = Kind {
     name: "curve-on-curve",
-    doc: "Two curves in the plane, one on each body, that stay in touch and slide on each other: cams with curved shoes, wheels that are \
-          not round. Each curve is in a frame at its point, with the axes of the world at the start (with `on` those of the body). The free \
-          side of a closed curve is its outside, of an open one its left; with `inside` the second body is within the first curve. The second body is \
-          convex, and more curved than any hollow of the first. They touch at one place, the nearest. For bodies that may lift off use the force \
-          `curve-contact`.",
+    doc: "Two curves, one on each body, that stay in touch and slide on each other: cams with curved shoes, wheels that are \
+          not round, rings and hooks. Each curve is in a frame at its point, with the axes of the world at the start (with `on` those of the body). \
+          In the plane the free side of a closed curve is its outside, of an open one its left; with `inside` the second body is within the first \
+          curve; the second body is convex, and more curved than any hollow of the first. In space the frames have z along `axis` and x along \
+          `axis2`, and the curves are the middle lines of round wires (`radius`, `radius2`), or cross as lines without thickness. They touch at \
+          one place, the nearest. For bodies that may lift off use the force `curve-contact`.",
     fields: &PAIR_FIELDS,
     mount: Mount::Points(Axes::None),
     in_plane: None,
-    make: |values, place| Ok(Box::new(CurveOnCurve { pair: Arc::new(Pair::read(values, place.space)?) })),
+    make: |values, place| {
+        Ok(Box::new(CurveOnCurve { pair: Arc::new(Pair::read(values, place.space, &place.frames)?) }))
+    },
 };
 
 impl Joint for CurveOnCurve {
@@ -32,8 +36,7 @@ impl Joint for CurveOnCurve {
         vec![in_touch(self.pair.clone())]
     }
     fn outline(&self) -> Vec<Vec3> {
-        let [first, _] = self.pair.outlines();
-        first
+        self.pair.outline()
     }
 }
 
@@ -74,10 +77,10 @@ impl Equation for InTouch {
         let meeting = self.0.meet::<DISPLACEMENTS>(at.ends);
         add_stiffness(&loads(&meeting, meeting.normal * lambda[0]), k, &mut Stiffness::default());
     }
-    fn ranged(&self) -> bool {
-        !self.0.is_endless()
+    fn is_limited(&self) -> bool {
+        self.0.is_limited()
     }
-    fn beyond(&self, at: &Frames) -> Option<f64> {
-        self.ranged().then(|| self.0.beyond(self.0.meet::<0>(at.ends).at))
+    fn limit(&self, at: &Frames) -> Option<(Limit, f64)> {
+        self.is_limited().then(|| self.0.limit(at.ends))
     }
 }

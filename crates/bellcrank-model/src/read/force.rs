@@ -157,12 +157,14 @@ impl<'a> Reader<'a> {
                 "add `at = [[…], […], …]`, points in the world at the start, or `on = [[…], …]` in the bodies' frames";
             return Err(v.error_at(key, message).help(help).into());
         }
-        if let Some(k) = (1..bodies.len()).find(|&k| bodies[k] == bodies[k - 1]) {
-            let message = format!("{} runs from `{}` to the same body", v.what(), names[k].name);
-            return Err(v
-                .error_at("bodies", message)
-                .help("name another body, or `ground` between other bodies")
-                .into());
+        if bodies.iter().all(|body| *body == bodies[0]) {
+            let message = format!("{} runs from `{}` to the same body", v.what(), names[0].name);
+            return Err(v.error_at("bodies", message).help("name another body at one of its ends").into());
+        }
+        let same = |k: &usize| bodies[*k] == bodies[k - 1] && points[*k] == points[k - 1];
+        if let Some(k) = (1..bodies.len()).find(same) {
+            let message = format!("{} has two points in one place on `{}`", v.what(), names[k].name);
+            return Err(v.error_at(key, message).help("move one of them, or leave it out").into());
         }
         let end = |(body, point): (Option<usize>, Vec3)| match key {
             "on" => self.on_body(body, point, Mat3::IDENTITY),

@@ -336,6 +336,22 @@ impl Dynamics for Relative {
         self.differentiate(c, piece, wrt, slopes, at, t, out);
     }
 
+    fn add_both_derivatives(
+        &self,
+        c: [f64; 2],
+        piece: Piece,
+        slopes: Slopes,
+        at: &Point,
+        w: &mut Workspace,
+        out: &mut Targets,
+    ) {
+        let t = space(w);
+        self.fill(at, t);
+        let (of_q, all) = (self.outer(piece, Unknown::Q).pairs.len(), out.offsets.len());
+        self.differentiate(c[0], piece, Unknown::Q, slopes, at, t, &mut out.part(0..of_q));
+        self.differentiate(c[1], piece, Unknown::V, slopes, at, t, &mut out.part(of_q..all));
+    }
+
     fn energy(&self, at: &Point, w: &mut Workspace) -> Energy {
         let t = space(w);
         self.fill(at, t);

@@ -85,6 +85,10 @@ impl Switching for Relative {
         self.cartesian.may_follow()
     }
 
+    fn owners_of_followers(&self) -> Vec<(Subject, Option<Subject>)> {
+        self.cartesian.owners_of_followers()
+    }
+
     fn followed_blocks(&self) -> Vec<(usize, Subject)> {
         self.cartesian.followed_blocks()
     }

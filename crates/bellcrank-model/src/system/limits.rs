@@ -38,12 +38,12 @@ impl System {
     /// Whether anything can leave the range in which its equations are right.
     pub(super) fn is_limited(&self) -> bool {
         let bends = self.bodies.iter().any(|b| each!(b, b => b.deformable()).is_some());
-        bends || self.ranged().next().is_some() || self.forces.iter().any(|f| f.force.is_limited())
+        bends || self.limited().next().is_some() || self.forces.iter().any(|f| f.force.is_limited())
     }
 
-    /// The constraints that follow curves.
-    fn ranged(&self) -> impl Iterator<Item = &Constraint> {
-        self.constraints.iter().filter(|c| c.equations.iter().any(|e| e.ranged()))
+    /// The constraints that follow curves with ends, or wires.
+    fn limited(&self) -> impl Iterator<Item = &Constraint> {
+        self.constraints.iter().filter(|c| c.equations.iter().any(|e| e.is_limited()))
     }
 
     /// What is beyond the range in which its equations are right.
@@ -61,12 +61,12 @@ impl System {
             add(self.name(Unknown::Q, b), Limit::Deflection, of.deflection(&q[rigid..]));
             add(self.name(Unknown::Q, b), Limit::Spin, of.swing(v) / of.lowest());
         }
-        for c in self.ranged() {
+        for c in self.limited() {
             let frames = self.frames(&c.ends, w, None);
             let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: &[] };
-            let far = c.equations.iter().filter_map(|e| e.beyond(&seen)).fold(0.0, f64::max);
-            if let Some(joint) = c.joint {
-                add(format!("joint `{}`", self.model.joints[joint].name), Limit::Range, far);
+            let Some(joint) = c.joint else { continue };
+            for (limit, ratio) in c.equations.iter().filter_map(|e| e.limit(&seen)) {
+                add(format!("joint `{}`", self.model.joints[joint].name), limit, ratio);
             }
         }
         for (f, entry) in self.forces.iter().zip(&self.model.forces) {

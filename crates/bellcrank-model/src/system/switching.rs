@@ -157,9 +157,17 @@ impl Switching for System {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let of = f.force.following(&self.seen(f, at, &frames, w));
             let slopes = self.layout.constraints[block].clone().zip(of.slopes).collect();
-            Follower { load: self.row_of(f, &of.load, w), size: of.size, slopes }
+            Follower { load: self.row_of(f, &of.load, w), size: of.size, slopes, coefficient: of.coefficient }
         };
         self.following().map(follower).collect()
+    }
+
+    fn owners_of_followers(&self) -> Vec<(Subject, Option<Subject>)> {
+        let owner = |(k, f): (usize, &PlacedForce)| {
+            let joint = self.constraints[f.follows?].joint.map(|joint| self.model.subject(Place::Joint(joint)));
+            Some((self.model.subject(Place::Force(k)), joint))
+        };
+        self.forces.iter().enumerate().filter_map(owner).collect()
     }
 
     fn may_follow(&self) -> Option<Subject> {

@@ -41,6 +41,7 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
         AssemblyError::Rates { worst, by, .. } => (worst, by, "m/s", &[][..]),
         AssemblyError::Beyond { culprit, by } => (culprit, by, "m", &[][..]),
         AssemblyError::NotUnique { culprit, .. } | AssemblyError::Singular { culprit } => (culprit, &0.0, "m", &[][..]),
+        AssemblyError::Wedged(wedge) => (&wedge.culprit, &0.0, "m", wedge.joint.as_slice()),
     };
     if involved.is_empty() {
         involved = std::iter::once(worst).chain(also).cloned().collect();

@@ -2,6 +2,7 @@
 
 use crate::choices::{ChoiceError, Suggestion, Voice, advice};
 use crate::start::AssemblyError;
+use crate::wedge::Wedge;
 use bellcrank_model::Subject;
 use std::fmt;
 
@@ -134,6 +135,13 @@ pub enum StepError {
         /// What it did.
         why: String,
     },
+    /// Friction presses the joint that makes it harder than it can push back.
+    Wedged {
+        /// When.
+        t: f64,
+        /// Which, and how.
+        wedge: Box<Wedge>,
+    },
     /// A recorder failed.
     Record(String),
 }
@@ -155,6 +163,7 @@ impl StepError {
             | StepError::Chatter { t, .. }
             | StepError::Jump { t, .. }
             | StepError::Fmu { t, .. }
+            | StepError::Wedged { t, .. }
             | StepError::Unsuited { t, .. } => Some(*t),
             StepError::Record(_) => None,
         }
@@ -174,6 +183,7 @@ impl StepError {
             | StepError::Jump { culprit, .. }
             | StepError::Fmu { culprit, .. } => Some(culprit),
             StepError::Open { why, .. } => Some(why.culprit()),
+            StepError::Wedged { wedge, .. } => Some(&wedge.culprit),
             StepError::Contradiction { sides, .. } => sides.first(),
             StepError::Refused { .. } | StepError::Unsuited { .. } | StepError::Record(_) => None,
         }
@@ -233,6 +243,7 @@ impl StepError {
             StepError::Jump { t, culprit, by } => {
                 format!("{culprit} jumps by {by} at t = {t:.9} s: nothing can move that far in no time")
             }
+            StepError::Wedged { t, wedge } => format!("at t = {t:.9} s {}", wedge.reason()),
             StepError::Fmu { t, culprit, why } => format!("at t = {t:.9} s {culprit} {why}"),
             StepError::Unsuited { t, choice } => format!("at t = {t:.9} s {}", choice.reason(Voice::Rust)),
             StepError::Record(why) => why.clone(),
@@ -243,6 +254,7 @@ impl StepError {
     pub fn advice(&self) -> &'static str {
         match self {
             StepError::Open { why, .. } => why.advice(),
+            StepError::Wedged { .. } => Wedge::ADVICE,
             StepError::Collapse { convergence: true, fixed: false, .. } => {
                 "look for a force that jumps, a stiffness of the wrong unit or a position that cannot be reached"
             }

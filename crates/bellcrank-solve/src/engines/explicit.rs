@@ -316,6 +316,12 @@ impl Explicit {
                     (Rejection::Convergence, (Unknown::Q, bodies.iter().position(lost).unwrap_or(0)))
                 }
                 Err(LinearError::NotFinite { row }) => (Rejection::Convergence, owner(&*dynamics, row)),
+                // friction that follows reactions may have no solution at a stage, and still have one before
+                Err(LinearError::Singular { row }) if dynamics.may_follow().is_some() => {
+                    let e = singular(&self.form, self.state.t, LinearError::Singular { row });
+                    self.refuse(Rejection::Convergence, owner(&*dynamics, row)).map_err(|_| e)?;
+                    continue;
+                }
                 Err(e) => return Err(singular(&self.form, self.state.t, e)),
             };
             self.refuse(rejection, owner)?;

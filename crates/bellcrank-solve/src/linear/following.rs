@@ -45,6 +45,22 @@ impl Kkt {
         Ok(())
     }
 
+    /// By how much each load that follows multipliers grows with a unit of each, by rows, at a realized point: friction that presses the
+    /// joint which makes it.
+    pub fn feedback(&mut self, at: &mut Point, w: &mut Workspace) -> Result<(Vec<Follower>, Vec<f64>), LinearError> {
+        self.factor(at, w)?;
+        at.lambda.fill(0.0);
+        let given = self.dynamics.followers(at, w);
+        let (answers, n, k) = (self.answers_to(&given)?, self.n, given.len());
+        let mut gains = vec![0.0; k * k];
+        for (j, answer) in answers.iter().enumerate() {
+            at.lambda.copy_from_slice(&answer[n..]);
+            let now = self.dynamics.followers(at, w);
+            (0..k).for_each(|i| gains[i * k + j] = (now[i].size - given[i].size).abs());
+        }
+        Ok((given, gains))
+    }
+
     /// v̇ and λ by the units of loads that follow multipliers; with the present factors.
     fn answers_to(&mut self, followers: &[Follower]) -> Result<Vec<Vec<f64>>, LinearError> {
         let mut answers = Vec::with_capacity(followers.len());

@@ -166,6 +166,9 @@ impl Simulation {
         } else {
             observer.without_redundant(point, assembly.redundant)?
         };
+        point.store(&mut observer.state);
+        observer.place();
+        observer.refuse_wedged()?;
         let decided = Decided::new(&posed, &observer.dynamics, point, &options)?;
         let (mut plan, engine) = decided.build(&observer.dynamics, &options, point, &observer.kkt)?;
         plan.note_loops(&*engine);
@@ -433,7 +436,7 @@ impl Simulation {
                 self.look_at(t)?;
                 match self.observe_recorded() {
                     // reactions are not known here, but they are at the next look
-                    Err(StepError::Singular { .. }) if sampler.follows() => continue,
+                    Err(StepError::Singular { .. } | StepError::Wedged { .. }) if sampler.follows() => continue,
                     observed => observed?,
                 }
             }

@@ -7,6 +7,7 @@ use crate::linear::scales::RowScales;
 use crate::linear::shared::SharedKkt;
 use crate::plan::scale::LARGE;
 use crate::start::AssemblyError;
+use crate::wedge::{CLOSE, Wedge};
 use bellcrank_math::tape::Tape;
 use bellcrank_model::channel::Selection;
 use bellcrank_model::dynamics::LeftOut;
@@ -151,6 +152,25 @@ impl Observer {
         Ok(())
     }
 
+    /// The error of friction that wedges at the point that is looked at, if any does.
+    pub fn wedged(&mut self, close: f64) -> Option<StepError> {
+        let wedge = Wedge::find(&mut self.kkt.lock(), &*self.dynamics, (&self.point, &mut self.w), close)?;
+        Some(StepError::Wedged { t: self.state.t, wedge: Box::new(wedge) })
+    }
+
+    /// Refuses friction by the reaction of a joint that slides and wedges: its motion would be one of several, or none.
+    pub fn refuse_wedged(&mut self) -> Result<(), StepError> {
+        if self.dynamics.followed_blocks().is_empty() {
+            return Ok(());
+        }
+        let before = self.point.clone();
+        let wedged = self.wedged(0.0);
+        self.point = before;
+        self.w.invalidate();
+        self.dynamics.realize(&self.point, &mut self.w);
+        wedged.map_or(Ok(()), Err)
+    }
+
     pub fn singular(t: f64) -> StepError {
         StepError::Singular { t, culprit: "the model".into() }
     }
@@ -175,7 +195,8 @@ impl Observer {
     pub fn accelerate(&mut self) -> Result<(), StepError> {
         self.place();
         let t = self.state.t;
-        self.kkt.lock().accelerate(&mut self.point, &mut self.w).map_err(|_| Observer::singular(t))
+        let done = self.kkt.lock().accelerate(&mut self.point, &mut self.w);
+        done.map_err(|_| self.wedged(CLOSE).unwrap_or_else(|| Observer::singular(t)))
     }
 
     /// λ of least size among those that pull alike.
@@ -232,6 +253,7 @@ impl Observer {
                 self.refuse_ambiguous().map_err(open)?;
             }
         }
+        self.refuse_wedged()?;
         self.point.charts.left_out.clone_from(&self.state.charts.left_out);
         self.dynamics.rates(&self.point.q, &self.point.v, &mut self.point.qdot);
         let mut zdot = std::mem::take(&mut self.point.zdot);

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::engines::StepError;
+use crate::wedge::CLOSE;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::Subject;
 use bellcrank_model::dynamics::Lost;
@@ -90,6 +91,11 @@ impl Simulation {
     pub(super) fn explain_failure(&mut self, from: f64, e: StepError) -> StepError {
         if matches!(e, StepError::Chatter { .. } | StepError::Jump { .. } | StepError::Record(_)) {
             return e;
+        }
+        self.observer.state.clone_from(self.engine.state());
+        self.observer.place();
+        if let Some(wedged) = self.observer.wedged(CLOSE) {
+            return wedged;
         }
         let (h, until) =
             (self.engine.refusals().iter().map(|r| r.h).fold(self.engine.step_size(), f64::max), self.options.until);

@@ -9,6 +9,7 @@ use super::{Assembly, AssemblyError, Gap, Moved};
 use crate::linear::kkt::Kkt;
 use crate::linear::scales::MANY;
 use crate::redundancy;
+use crate::wedge::{CLOSE, Wedge};
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_math::random::Xorshift;
 use bellcrank_model::dynamics::{Scale, StartRow};
@@ -110,13 +111,12 @@ fn accelerate(
         return Err(AssemblyError::Singular { culprit });
     }
     let mut kkt = Kkt::new(dynamics.clone());
-    let singular = |kkt: &Kkt, e| AssemblyError::Singular { culprit: owner(kkt, e) };
-    kkt.accelerate(point, w).map_err(|e| singular(&kkt, e))?;
+    kkt.accelerate(point, w).map_err(|e| undetermined(&mut kkt, e, (dynamics, point, w)))?;
     if let Some(rows) = redundancy::of_structure(&**dynamics, &mut kkt, point, w) {
         point.charts.left_out = rows;
         w.invalidate();
         dynamics.realize(point, w);
-        kkt.accelerate(point, w).map_err(|e| singular(&kkt, e))?;
+        kkt.accelerate(point, w).map_err(|e| undetermined(&mut kkt, e, (dynamics, point, w)))?;
     }
     dynamics.rates(&point.q, &point.v, &mut point.qdot);
     let mut zdot = vec![0.0; layout.nz()];
@@ -136,6 +136,18 @@ fn accelerate(
     }
     report.redundant_joints = counted;
     Ok(())
+}
+
+/// Why there are no accelerations.
+fn undetermined(
+    kkt: &mut Kkt,
+    error: LinearError,
+    (dynamics, at, w): (&Arc<dyn Dynamics>, &Point, &mut Workspace),
+) -> AssemblyError {
+    match Wedge::find(kkt, &**dynamics, (at, w), CLOSE) {
+        Some(wedge) => AssemblyError::Wedged(Box::new(wedge)),
+        None => AssemblyError::Singular { culprit: owner(kkt, error) },
+    }
 }
 
 /// The body or joint at which a factorization failed.

@@ -24,6 +24,7 @@ pub use conflict::smallest;
 pub use follower::Follower;
 pub use massless::{free_without_mass, without_mass};
 
+use crate::wedge::Wedge;
 use bellcrank_model::Subject;
 use std::fmt;
 
@@ -122,6 +123,8 @@ pub enum AssemblyError {
         /// The joint.
         joint: Subject,
     },
+    /// Friction presses the joint that makes it harder than it can push back.
+    Wedged(Box<Wedge>),
     /// A body without inertia in a direction that nothing holds.
     Singular {
         /// The body.
@@ -135,6 +138,7 @@ impl AssemblyError {
         match self {
             AssemblyError::Rates { worst, sides, .. } => sides.first().unwrap_or(worst),
             AssemblyError::Open { worst, .. } => worst,
+            AssemblyError::Wedged(wedge) => &wedge.culprit,
             AssemblyError::Beyond { culprit, .. }
             | AssemblyError::NotUnique { culprit, .. }
             | AssemblyError::Singular { culprit } => culprit,
@@ -147,6 +151,7 @@ impl AssemblyError {
             AssemblyError::Rates { sides, .. } => sides.get(1..).unwrap_or_default(),
             AssemblyError::Open { others, .. } => others,
             AssemblyError::NotUnique { joint, .. } => std::slice::from_ref(joint),
+            AssemblyError::Wedged(wedge) => wedge.joint.as_slice(),
             AssemblyError::Beyond { .. } | AssemblyError::Singular { .. } => &[],
         }
     }
@@ -179,6 +184,7 @@ impl AssemblyError {
             AssemblyError::Beyond { culprit, by } => {
                 format!("{culprit} is hard, and the start is beyond it by {by:.3e} m (or rad)")
             }
+            AssemblyError::Wedged(wedge) => format!("at the start {}", wedge.reason()),
             AssemblyError::Singular { culprit } => format!(
                 "the accelerations are not determined at the start: {culprit} has no inertia in a direction that is free"
             ),
@@ -202,6 +208,7 @@ impl AssemblyError {
             AssemblyError::Beyond { .. } => {
                 "start its bodies where they do not touch, or add `push_out = true` to have them moved there"
             }
+            AssemblyError::Wedged(_) => Wedge::ADVICE,
             AssemblyError::Singular { .. } => "give it a mass and an inertia, or hold it by a joint",
         }
     }

@@ -455,9 +455,10 @@ impl Parser<'_> {
         let known = || variables.iter().copied().chain(parameters.names());
         let constants = CONSTANTS.iter().map(|(n, _)| *n);
         let near = nearest(name, known().chain(constants));
-        let label = match near {
-            Some(near) => format!("did you mean {}?", quoted(near)),
-            None => "not a parameter".into(),
+        let label = match (units::misused(name).or(super::super::repeat::misused(name)), near) {
+            (Some(why), _) => why.into(),
+            (_, Some(near)) => format!("did you mean {}?", quoted(near)),
+            _ => "not a parameter".into(),
         };
         let help = match (near, known().next()) {
             (_, None) => "define it under [parameter]".into(),

@@ -105,6 +105,22 @@ pub enum FieldKind {
     Any,
 }
 
+/// Lists of keys, one after the other.
+pub const fn joined<const N: usize>(lists: &[&[Field]]) -> [Field; N] {
+    let mut out = [Field::optional("", FieldKind::Any, "", "", ""); N];
+    let (mut list, mut k, mut next) = (0, 0, 0);
+    while list < lists.len() {
+        if k == lists[list].len() {
+            (list, k) = (list + 1, 0);
+            continue;
+        }
+        out[next] = lists[list][k];
+        (k, next) = (k + 1, next + 1);
+    }
+    assert!(next == N, "as many keys as there are places");
+    out
+}
+
 impl Field {
     /// A key that must be there.
     pub const fn required(name: &'static str, kind: FieldKind, unit: &'static str, doc: &'static str) -> Field {

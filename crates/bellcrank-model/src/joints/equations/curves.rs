@@ -1,6 +1,7 @@
 //! Points, rollers and flat faces on curves.
 
 use super::Equation;
+use crate::dynamics::Limit;
 use crate::frames::{ANG, Covector, Frames, LIN, Row, Stiffness};
 use crate::profile::Profile;
 use bellcrank_math::{Mat3, Vec3};
@@ -134,7 +135,7 @@ impl Equation for OnCurve {
     fn rotational(&self, end: usize) -> bool {
         end == 0
     }
-    fn ranged(&self) -> bool {
+    fn is_limited(&self) -> bool {
         !self.beside.curve.is_closed()
     }
     fn follows(&self) -> Option<&Arc<Profile>> {
@@ -143,8 +144,8 @@ impl Equation for OnCurve {
     fn parameter(&self, at: &Frames) -> f64 {
         self.beside.distance(at.ends).1
     }
-    fn beyond(&self, at: &Frames) -> Option<f64> {
-        self.ranged().then(|| self.beside.curve.beyond(self.parameter(at)))
+    fn limit(&self, at: &Frames) -> Option<(Limit, f64)> {
+        self.is_limited().then(|| (Limit::Range, self.beside.curve.beyond(self.parameter(at))))
     }
 }
 
@@ -210,7 +211,7 @@ impl Equation for FaceOnCurve {
             k.add(0, ANG, j, ANG, m * by);
         }
     }
-    fn ranged(&self) -> bool {
+    fn is_limited(&self) -> bool {
         !self.curve.is_closed()
     }
     fn follows(&self) -> Option<&Arc<Profile>> {
@@ -219,7 +220,7 @@ impl Equation for FaceOnCurve {
     fn parameter(&self, at: &Frames) -> f64 {
         self.touch(at).s
     }
-    fn beyond(&self, at: &Frames) -> Option<f64> {
-        self.ranged().then(|| self.curve.beyond(self.parameter(at)))
+    fn limit(&self, at: &Frames) -> Option<(Limit, f64)> {
+        self.is_limited().then(|| (Limit::Range, self.curve.beyond(self.parameter(at))))
     }
 }

@@ -16,6 +16,7 @@ pub use points::{
 };
 pub use rolling::{NoSlipAlong, Roll, no_slip_along, no_slip_on_plane, roll, touch};
 
+use crate::dynamics::Limit;
 use crate::file::Expression;
 use crate::frames::{Frames, Row, Stiffness};
 use crate::profile::Profile;
@@ -84,12 +85,12 @@ pub trait Equation: Send + Sync {
     fn rotational(&self, _end: usize) -> bool {
         true
     }
-    /// Whether it follows a curve that has ends.
-    fn ranged(&self) -> bool {
+    /// Whether it has a [limit](Equation::limit): it follows a curve that has ends, or wires that may become parallel.
+    fn is_limited(&self) -> bool {
         false
     }
-    /// How far it is beyond the end of its curve, in lengths of it, if that has ends.
-    fn beyond(&self, _at: &Frames) -> Option<f64> {
+    /// How far it is beyond the range in which it is right, if it has one.
+    fn limit(&self, _at: &Frames) -> Option<(Limit, f64)> {
         None
     }
     /// The curve that it follows, if it does.

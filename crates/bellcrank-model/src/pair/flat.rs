@@ -1,4 +1,4 @@
-//! Two curves that touch: the points where they are nearest, with a common normal.
+//! Two curves that touch in the plane: the points where they are nearest, with a common normal.
 //!
 //! Of c(s) on a first frame and e(u) on a second, in the plane of both, A = p₁ + R₁c and B = p₂ + R₂e with
 //!
@@ -9,27 +9,14 @@
 //! n is the normal of the first curve to its free side. The first body may have hollows, the second is convex and more curved than any of them:
 //! then there is one such pair near every place where they can touch, and its Jacobian is regular. The pair with the least distance is taken.
 
+use super::Meeting;
 use crate::dual::{Dual, DualFrame, DualVec};
-use crate::file::{Diagnostics, Field, FieldKind, Values};
+use crate::file::{Diagnostics, Values};
 use crate::frames::Frame;
-use crate::profile::{FIELDS, FIELDS_2, Local, Profile};
-use crate::space::Space;
+use crate::profile::{Local, Profile, Sight};
 use bellcrank_math::Vec3;
 use std::f64::consts::TAU;
 use std::sync::Arc;
-
-/// The key that turns the free side of the first curve to its inside.
-pub const INSIDE: Field = Field::optional(
-    "inside",
-    FieldKind::Flag,
-    "",
-    "false",
-    "the second body is inside of the first curve, which is closed",
-);
-
-/// The keys of both curves.
-pub const PAIR_FIELDS: [Field; 9] =
-    [FIELDS[0], FIELDS[1], FIELDS[2], FIELDS[3], FIELDS_2[0], FIELDS_2[1], FIELDS_2[2], FIELDS_2[3], INSIDE];
 
 /// Axes of a frame in the plane: along x, and to the reader.
 const X: usize = 0;
@@ -53,7 +40,7 @@ struct Sample {
 
 /// Two curves on two frames.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct Outlines {
     first: Arc<Profile>,
     second: Arc<Profile>,
     /// The free side of the first: 1 to its left, −1 to its right.
@@ -65,28 +52,11 @@ pub struct Pair {
     widths: [f64; 2],
 }
 
-/// Where both are nearest.
-pub struct Meeting<const N: usize> {
-    /// From the origin of the first frame to the point of the second curve, and from that of the second.
-    pub arms: [DualVec<N>; 2],
-    /// The common normal, from the first curve to its free side.
-    pub normal: DualVec<N>,
-    /// g.
-    pub gap: Dual<N>,
-    /// s and u.
-    pub at: [f64; 2],
-}
-
-impl Pair {
-    /// From the keys of both curves; refuses what touches at several places, and space.
-    pub fn read(values: &Values, space: Space) -> Result<Pair, Diagnostics> {
+impl Outlines {
+    /// From the keys of both curves; refuses what touches at several places.
+    pub fn read(values: &Values) -> Result<Outlines, Diagnostics> {
         let what = values.what();
-        if space == Space::Space {
-            let message = format!("{what} is for the plane");
-            let help = "in space use the joint `cam` with a roller, or the force `contact` with spheres and planes";
-            return Err(values.error(message).help(help).into());
-        }
-        let (first, second) = (Profile::read(values)?, Profile::read_second(values)?);
+        let [first, second] = Profile::read_both(values, Sight::AlongZ)?;
         let inside = values.flag("inside");
         if inside && !first.is_closed() {
             let message = format!("{what} has `inside`, and its first curve is not closed");
@@ -113,10 +83,10 @@ impl Pair {
                 .help("they would touch at several places: make one of them rounder")
                 .into());
         }
-        Ok(Pair::new(Arc::new(first), Arc::new(second), side, free))
+        Ok(Outlines::new(Arc::new(first), Arc::new(second), side, free))
     }
 
-    fn new(first: Arc<Profile>, second: Arc<Profile>, side: f64, free: impl Fn(&Profile) -> f64) -> Pair {
+    fn new(first: Arc<Profile>, second: Arc<Profile>, side: f64, free: impl Fn(&Profile) -> f64) -> Outlines {
         let angle = |v: Vec3| v[1].atan2(v[0]);
         let sample = |s: f64| {
             let local = first.at(s);
@@ -140,22 +110,12 @@ impl Pair {
         let points = (0..DIRECTIONS).map(nearest).collect();
         let width = |curve: &Profile| (curve.range()[1] - curve.range()[0]) / samples.len() as f64;
         let widths = [width(&first), width(&second)];
-        Pair { side, samples, points, widths, first, second }
+        Outlines { side, samples, points, widths, first, second }
     }
 
-    /// Points along both curves, to be drawn.
-    pub fn outlines(&self) -> [Vec<Vec3>; 2] {
-        [&self.first, &self.second].map(|curve| curve.outline().collect())
-    }
-
-    /// How far the pair is beyond the end of a curve, in lengths of it.
-    pub fn beyond(&self, [s, u]: [f64; 2]) -> f64 {
-        self.first.beyond(s).max(self.second.beyond(u))
-    }
-
-    /// Whether both curves are closed.
-    pub fn is_endless(&self) -> bool {
-        self.first.is_closed() && self.second.is_closed()
+    /// Both curves.
+    pub fn curves(&self) -> [&Profile; 2] {
+        [&self.first, &self.second]
     }
 
     /// s and u of the nearest pair.

@@ -17,6 +17,7 @@
 use crate::part_system::{PartState, PartSystem, settle};
 use crate::port::{WIDTH, twists};
 use crate::subdomain::{Admittance, Corrected, Correction, Description, PartError, PartResponse, Subdomain, Window};
+use bellcrank_math::linear::dense::svd;
 use bellcrank_math::linear::matrix::Matrix;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::dynamics::roles::*;
@@ -32,8 +33,10 @@ use std::sync::Arc;
 pub(crate) const BETA: f64 = 0.25;
 pub(crate) const GAMMA: f64 = 0.5;
 
-/// Singular values below this fraction of the largest are zero.
-const RANK: f64 = 1e-9;
+/// Singular values below this fraction of the largest are zero: of G, redundant rows and what geometry that closes only as well as
+/// its joints makes of them; of P∥Bᵀ, loads that nothing in the part can feel.
+const REDUNDANT: f64 = 1e-6;
+const UNFELT: f64 = 1e-9;
 
 /// The part's own constraints are closed to this fraction of its length, in as many rounds at most.
 const CLOSED: f64 = 1e-14;
@@ -108,6 +111,19 @@ fn within(basis: &Matrix, a: &Matrix, r: &Matrix) -> Result<Matrix, LinearError>
     Ok(basis.times(&reduced.solve(&basis.transpose_times(r))?))
 }
 
+/// G⁺, and an orthonormal basis of the null space of G.
+fn along_and_across(gradient: &Matrix) -> Result<(Matrix, Matrix), LinearError> {
+    let (m, n) = (gradient.rows, gradient.columns);
+    if m * n == 0 {
+        return Ok((Matrix::zeros(n, m), Matrix::from_fn(n, n, |i, j| (i == j) as u8 as f64)));
+    }
+    let svd = svd(&gradient.values, m, n)?;
+    let rank = svd.rank(REDUNDANT);
+    let v = Matrix::from_fn(n, rank, |i, k| svd.right(k)[i] / svd.values[k]);
+    let inverse = v.times(&Matrix::from_fn(rank, m, |k, j| svd.left(k)[j]));
+    Ok((inverse, Matrix::from_fn(n, n - rank, |i, k| svd.right(rank + k)[i])))
+}
+
 fn column(x: Vec<f64>) -> Matrix {
     Matrix { rows: x.len(), columns: 1, values: x }
 }
@@ -128,7 +144,7 @@ impl PointEquations {
         let by_q = by(Piece::MassAccel, Unknown::Q, 0.0).plus(-1.0, &by(Piece::Force, Unknown::Q, 0.0));
         let tangent = mass.clone().plus(h * GAMMA, &by_v).plus(h * h * BETA, &by_q);
         let gradient = by(Piece::GtLambda, Unknown::Lambda, 0.0).transpose();
-        let (inverse, basis) = (gradient.pseudo_inverse(RANK)?, gradient.null_space(RANK)?);
+        let (inverse, basis) = along_and_across(&gradient)?;
         let ports = twists(&part.ports, system, w, n);
         let pulls = ports.transpose();
         let by_shift = basis.times(&basis.transpose_times(&pulls));
@@ -151,8 +167,7 @@ impl PointEquations {
 
     /// The loads w of the ports that would come closest to balance, Z Zᵀ(M a − Q − Bᵀw) → 0, and what is left then.
     fn imbalance(&self) -> Result<(Vec<f64>, Vec<f64>), LinearError> {
-        let felt = self.ports.times(&self.by_shift).pseudo_inverse(RANK)?;
-        let load = felt.apply(&self.by_shift.transpose().apply(&self.rest));
+        let load = self.by_shift.pseudo_inverse(UNFELT)?.apply(&self.rest);
         let mut left = self.rest.clone();
         plus(&mut left, -1.0, &self.ports.transpose().apply(&load));
         Ok((load, within(&self.basis, &self.mass, &column(left))?.values))
@@ -210,7 +225,9 @@ impl GaussPart {
         let Accepted { state, point, acceleration } = &self.state.committed;
         if (state.t - window.from).abs() > 1e-9 * window.length().abs() || window.length() <= 0.0 {
             let (from, to) = (window.from, window.to);
-            return Err(self.part.error(format!("stands at t = {} s, the window goes from {from} s to {to} s", state.t)));
+            return Err(self
+                .part
+                .error(format!("stands at t = {} s, the window goes from {from} s to {to} s", state.t)));
         }
         let (h, mut point) = (window.length(), point.clone());
         point.vdot.clone_from(acceleration.as_ref().unwrap_or(&point.vdot.clone()));

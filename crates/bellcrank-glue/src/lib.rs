@@ -51,6 +51,7 @@ pub use port::{Port, PortMotion, WIDTH};
 
 pub use run::{GluedProgress, GluedSimulation};
 pub use subdomain::{
-    Admittance, Corrected, Correction, Description, PartError, PartResponse, Subdomain, Traffic, Upcoming, Window, write_whole,
+    Admittance, Corrected, Correction, Description, PartError, PartResponse, Subdomain, Traffic, Upcoming, Window,
+    write_whole,
 };
 pub use summary::{ExchangeCounts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};

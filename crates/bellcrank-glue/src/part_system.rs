@@ -198,8 +198,7 @@ impl<T: Clone + Serialize + DeserializeOwned> PartState<T> {
 
     /// Commits a state from bytes, if it fits the model.
     pub fn read(&mut self, of: &PartSystem, bytes: &[u8], fits: impl Fn(&T, &T) -> bool) -> Result<(), PartError> {
-        let found: T =
-            snapshot::decode(of.kind, bytes).map_err(|why| of.error(format!("its stored state {why}")))?;
+        let found: T = snapshot::decode(of.kind, bytes).map_err(|why| of.error(format!("its stored state {why}")))?;
         if !fits(&self.committed, &found) {
             return Err(of.error("its stored state belongs to another model"));
         }

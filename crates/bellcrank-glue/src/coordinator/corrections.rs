@@ -19,7 +19,7 @@ use super::window::{Crossed, PREDICTED, Unknowns};
 use super::{Coordinator, largest, minus};
 use crate::gauss_part::{BETA, GAMMA};
 use crate::options::{Coupling, GlueError, Levels};
-use crate::port::{PortMotion, difference};
+use crate::port::{PortMotion, WIDTH, difference};
 use crate::subdomain::{Admittance, Corrected, Correction, PartError, PartResponse, Upcoming, Window};
 use bellcrank_math::linear::matrix::Matrix;
 
@@ -42,8 +42,9 @@ struct Balance {
     load: Vec<f64>,
     /// Γᵀ.
     pull: Matrix,
-    /// Γ E Γᵀ.
+    /// Γ E Γᵀ, and what projects accelerations: Γ S Γᵀ, or the same without the masses.
     by_shift: Equations,
+    by_load: Option<Equations>,
     levels: Levels,
     /// All residuals, and that of the dynamics, in tolerances.
     worst: f64,
@@ -72,13 +73,7 @@ impl Coordinator {
     }
 
     /// The same, and puts the interface where the ports are then.
-    fn told(
-        &mut self,
-        window: &Window,
-        step: Correction,
-        loads: &[f64],
-        shifts: &[f64],
-    ) -> Result<Told, GlueError> {
+    fn told(&mut self, window: &Window, step: Correction, loads: &[f64], shifts: &[f64]) -> Result<Told, GlueError> {
         let answers = self.correct_parts(window, step, loads, shifts)?;
         let (mut responses, mut imbalances): (Vec<PartResponse>, Vec<Vec<f64>>) =
             answers.into_iter().map(|a| (a.response, a.imbalance)).unzip();
@@ -90,7 +85,9 @@ impl Coordinator {
         for (part, (response, imbalance)) in self.parts.iter().zip(responses.iter_mut().zip(&mut imbalances)) {
             let d = part.description();
             match response.admittance.take() {
-                Some(y) if imbalance.len() == y.place.rows && imbalance.iter().all(|x| x.is_finite()) => of_parts.push(y),
+                Some(y) if imbalance.len() == y.place.rows && imbalance.iter().all(|x| x.is_finite()) => {
+                    of_parts.push(y)
+                }
                 _ => {
                     let why = "did not tell what is out of balance, and how its ports follow".into();
                     return Err(PartError { part: d.name.clone(), why }.into());
@@ -98,9 +95,12 @@ impl Coordinator {
             }
         }
         self.report.admittances += 1;
-        let world: Vec<f64> = self.interface.sites.iter().flat_map(|&(part, port)| {
-            imbalances[part][crate::port::WIDTH * port..crate::port::WIDTH * (port + 1)].to_vec()
-        }).collect();
+        let world: Vec<f64> = self
+            .interface
+            .sites
+            .iter()
+            .flat_map(|&(part, port)| imbalances[part][WIDTH * port..WIDTH * (port + 1)].to_vec())
+            .collect();
         let (imbalance, y) = (self.interface.to_own().apply(&world), self.gather(&of_parts));
         Ok(Told { motions, imbalance, left, y })
     }
@@ -115,7 +115,17 @@ impl Coordinator {
         let load = minus(&force, &pull.apply(&lambda));
         let off = largest(&at.y.place.apply(&minus(&at.imbalance, &load))).max(at.left);
         let (h, length) = (window.length(), self.interface.system_length());
-        let opening = largest(&self.interface.acceleration());
+        let by_load = match self.options.coupling {
+            Coupling::Naive => None,
+            _ => {
+                let equations = Equations::new(&pull.transpose().times(&at.y.place).times(&pull));
+                Some(equations.ok_or_else(|| self.uncorrected(window, f64::NAN))?)
+            }
+        };
+        let opening = self.interface.acceleration();
+        // redundant rows, which no load can change, do not count
+        let closing = pull.apply(&by_load.as_ref().unwrap_or(&by_shift).least_change(&opening));
+        let closing = largest(&if by_load.is_some() { &at.y.place } else { &at.y.place_by_shift }.apply(&closing));
         let (gap, rate) = (largest(&self.interface.position()), largest(&self.interface.velocity()));
         let of = |m: &PortMotion| m.acceleration.norm() + length * m.spin_rate.norm();
         let fastest = at.motions.iter().map(of).fold(0.0, f64::max);
@@ -125,10 +135,11 @@ impl Coordinator {
             (x / (allowed.acceleration * scale)).min(x * h * h / (2.0 * PREDICTED * allowed.dynamics * length))
         };
         let (gaps, rates) = (gap / (allowed.position * length), rate * h / (allowed.velocity * length));
-        let all = [fast(off), fast(opening), gaps, rates];
+        let all = [fast(off), fast(closing), gaps, rates];
         let worst = all.into_iter().fold(0.0f64, |m, x| if x.is_nan() { f64::NAN } else { m.max(x) });
-        let levels = Levels { position: gap, velocity: rate, acceleration: opening, dynamics: BETA * h * h * off };
-        Ok(Balance { lambda, load, pull, by_shift, levels, worst, dynamics: fast(off) })
+        let levels =
+            Levels { position: gap, velocity: rate, acceleration: largest(&opening), dynamics: BETA * h * h * off };
+        Ok(Balance { lambda, load, pull, by_shift, by_load, levels, worst, dynamics: fast(off) })
     }
 
     fn uncorrected(&self, window: &Window, factor: f64) -> GlueError {
@@ -185,13 +196,7 @@ impl Coordinator {
             let by_springs = rows.apply(&at.y.velocity.apply(&stiff));
             opening.iter_mut().zip(by_springs).for_each(|(o, s)| *o += s);
         }
-        let naive = self.options.coupling == Coupling::Naive;
-        let change = if naive {
-            now.by_shift.least_change(&opening)
-        } else {
-            let by_load = Equations::new(&rows.times(&at.y.place).times(pull));
-            by_load.ok_or_else(|| self.uncorrected(window, f64::NAN))?.least_change(&opening)
-        };
+        let change = now.by_load.as_ref().unwrap_or(&now.by_shift).least_change(&opening);
         let load: Vec<f64> = pull.apply(&change).iter().map(|x| -x).collect();
         let moved = self.told(window, Correction::Acceleration, &load, &stiff)?;
         let next = self.balance(window, &moved)?;

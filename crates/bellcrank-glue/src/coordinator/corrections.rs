@@ -84,10 +84,12 @@ impl Coordinator {
         let mut of_parts = Vec::new();
         for (part, (response, imbalance)) in self.parts.iter().zip(responses.iter_mut().zip(&mut imbalances)) {
             let d = part.description();
-            match response.admittance.take() {
-                Some(y) if imbalance.len() == y.place.rows && imbalance.iter().all(|x| x.is_finite()) => {
-                    of_parts.push(y)
-                }
+            let n = WIDTH * d.ports.len();
+            let fits = |y: &Admittance| {
+                [&y.place, &y.velocity, &y.place_by_shift].iter().all(|m| m.rows == n && m.columns == n)
+            };
+            match response.admittance.take().filter(fits) {
+                Some(y) if imbalance.len() == n && imbalance.iter().all(|x| x.is_finite()) => of_parts.push(y),
                 _ => {
                     let why = "did not tell what is out of balance, and how its ports follow".into();
                     return Err(PartError { part: d.name.clone(), why }.into());

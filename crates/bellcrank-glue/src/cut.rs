@@ -1,5 +1,6 @@
 //! Cutting a whole model at named joints and forces.
 
+use crate::gauss_part::GaussPart;
 use crate::in_step::InStep;
 use crate::interface::{Interface, Site, port_body};
 use crate::options::Coupling;
@@ -72,6 +73,10 @@ impl PartModel {
 
     /// A part that steps with the others; the coupling says how joints are held.
     pub fn in_step(self, coupling: Coupling, rho: f64) -> Result<Box<dyn Subdomain>, PartError> {
+        if coupling.corrects() {
+            let naive = coupling == Coupling::Naive;
+            return Ok(Box::new(GaussPart::new(&self.name, self.model, &self.ports, Some(&self.state), naive)?));
+        }
         let by_position = matches!(coupling, Coupling::Position | Coupling::Relaxation);
         let form = if by_position { formulation::index3() } else { formulation::si2() };
         let alpha = AlphaParameters::from_rho(rho);

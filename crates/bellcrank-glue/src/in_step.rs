@@ -3,7 +3,7 @@
 //! Its load and its rates are in balance at the end of the window, so that the parts together take exactly the
 //! step that the whole would take.
 
-use crate::part_system::{PartState, PartSystem};
+use crate::part_system::{PartState, PartSystem, settle};
 use crate::port::{WIDTH, responses, turnings, twists};
 use crate::subdomain::{Admittance, Description, PartError, PartResponse, Subdomain, Window};
 use bellcrank_math::linear::matrix::Matrix;
@@ -11,7 +11,7 @@ use bellcrank_math::linear::solver::choose_pivoting;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::dynamics::{Break, CHART_LIMIT, Channel};
 use bellcrank_model::model::{End, Model};
-use bellcrank_model::{Dynamics, Point, State, System, Unknown, Workspace};
+use bellcrank_model::{Dynamics, Point, State, Unknown, Workspace};
 use bellcrank_solve::choices::{Options, Tested};
 use bellcrank_solve::formulation::Formulation;
 use bellcrank_solve::linear::kkt::Kkt;
@@ -90,7 +90,7 @@ impl InStep {
         let (mut state, mut w) = (State::default(), dynamics.workspace());
         start.store(&mut state);
         let method = GeneralizedAlpha::new(parameters);
-        settle(&part.system, &method, &mut state, &mut start, &mut w);
+        settle(&part.system, limit(&method), &mut state, &mut start, &mut w);
         let step = Step::new(dynamics.clone(), formulation, start.clone());
         let pattern = step.pattern().clone();
         let newton = match without_mass(&*dynamics, &start).is_empty() {
@@ -202,14 +202,9 @@ impl InStep {
     }
 }
 
-/// Counts turns and centres charts, as the engine of the whole does.
-fn settle(system: &System, method: &GeneralizedAlpha, state: &mut State, point: &mut Point, w: &mut Workspace) -> bool {
-    let limit = if method.centred() { 0.0 } else { CHART_LIMIT };
-    w.invalidate();
-    let moved = system.settle_past(limit, state, w);
-    point.q.clone_from(&state.q);
-    point.charts.clone_from(&state.charts);
-    moved
+/// The angle past which charts are centred anew.
+fn limit(method: &GeneralizedAlpha) -> f64 {
+    if method.centred() { 0.0 } else { CHART_LIMIT }
 }
 
 impl Subdomain for InStep {
@@ -218,14 +213,8 @@ impl Subdomain for InStep {
     }
 
     fn begin(&mut self, loads: &[f64]) -> Result<PartResponse, PartError> {
-        self.part.push(loads)?;
         self.trial.window = None;
-        let system = self.part.system.clone();
-        self.kkt.complete(&mut self.state.committed.point, &mut self.w).map_err(|e| self.part.error(e))?;
-        let b = twists(&self.part.ports, &system, &self.w, system.layout().n());
-        let place = b.times(&responses(&mut self.kkt, &b).map_err(|e| self.part.error(e))?);
-        let ports = self.part.ports.iter().map(|p| p.motion(&system, &self.state.committed.point, &self.w)).collect();
-        Ok(PartResponse { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
+        self.part.accelerate(loads, &mut self.kkt, &mut self.state.committed.point, &mut self.w)
     }
 
     fn attempt(
@@ -309,7 +298,7 @@ impl Subdomain for InStep {
         let c = &mut self.state.committed;
         self.method.accept(&self.step.point, &Weights::default(), &mut c.state);
         c.state.charts.clone_from(&self.step.point.charts);
-        if settle(&self.part.system, &self.method, &mut c.state, &mut self.step.point, &mut self.w) {
+        if settle(&self.part.system, limit(&self.method), &mut c.state, &mut self.step.point, &mut self.w) {
             self.method.recentre(&self.w.recentred);
         }
         self.step.touched();
@@ -348,11 +337,7 @@ impl Subdomain for InStep {
     }
 
     fn observe(&mut self, out: &mut Vec<f64>) -> Result<(), PartError> {
-        self.w.invalidate();
-        self.part.system.realize(&self.state.committed.point, &mut self.w);
-        let mut values = Vec::new();
-        self.part.system.observe(&self.state.committed.point, &mut self.w, &mut values);
-        out.extend(values);
+        self.part.observe(&self.state.committed.point, &mut self.w, out);
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ mod cut;
 mod fmu_part;
 mod fmu_port;
 mod foresee;
+mod gauss_part;
 mod in_step;
 mod interface;
 mod options;
@@ -39,6 +40,7 @@ pub use compare::{CutRun, CutRunError, Difference, run_cut, run_cut_within};
 pub use coordinator::{Coordinator, INTERFACE_FILE};
 pub use cut::{Cut, CutError, PartModel, Solver, cut};
 pub use fmu_part::{FmuFile, FmuPart};
+pub use gauss_part::GaussPart;
 pub use in_step::InStep;
 pub use interface::Interface;
 pub use options::{
@@ -49,6 +51,7 @@ pub use port::{Port, PortMotion, WIDTH};
 
 pub use run::{GluedProgress, GluedSimulation};
 pub use subdomain::{
-    Admittance, Description, PartError, PartResponse, Subdomain, Traffic, Upcoming, Window, write_whole,
+    Admittance, Corrected, Correction, Description, PartError, PartResponse, Subdomain, Traffic, Upcoming, Window,
+    write_whole,
 };
 pub use summary::{ExchangeCounts, GluedStatus, GluedSummary, NetworkSummary, PartSummary};

@@ -17,6 +17,12 @@ pub enum Coupling {
     /// have the loads of that motion; a joint is held by the part that comes first, against the last motion of the other. It converges
     /// across soft elements, and across a joint only where the part that holds it is by far the lighter one.
     Relaxation,
+    /// The algorithm of [Tseng & Hulbert 2001]: parts take steps of Newmark's law, whose accelerations, velocities and positions are
+    /// corrected level by level, accelerations by Gauss's principle (eq. 32).
+    Gauss,
+    /// The same with the projection that the paper tries first, of accelerations without the masses (eq. 27). It diverges on most
+    /// machines.
+    Naive,
     /// Springs and bushings only, with their loads taken from the start of the window: the usual explicit co-simulation, stable
     /// for short windows only.
     Explicit,
@@ -28,8 +34,17 @@ pub const COUPLINGS: &[(Coupling, &str)] = &[
     (Coupling::Stabilized, "stabilized"),
     (Coupling::Windows, "windows"),
     (Coupling::Relaxation, "relaxation"),
+    (Coupling::Gauss, "gauss"),
+    (Coupling::Naive, "naive"),
     (Coupling::Explicit, "explicit"),
 ];
+
+impl Coupling {
+    /// Whether the trial of a window is corrected level by level.
+    pub fn corrects(self) -> bool {
+        matches!(self, Coupling::Gauss | Coupling::Naive)
+    }
+}
 
 /// Options of a glued run.
 #[derive(Clone, Copy, Debug)]
@@ -206,6 +221,17 @@ pub enum GlueError {
         /// Of waveform relaxation: what it is among, and by what one more iterate multiplied the residual.
         relaxed: Option<(Relaxed, f64)>,
     },
+    /// The corrections of a trial, level by level, did not converge.
+    Uncorrected {
+        /// Where the window began.
+        t: f64,
+        /// Its length.
+        length: f64,
+        /// By what the last iteration multiplied the residual.
+        factor: f64,
+        /// Whether accelerations were projected without the masses.
+        naive: bool,
+    },
     /// The assembly, the options or a checkpoint do not fit.
     Unfit(String),
 }
@@ -242,6 +268,23 @@ impl fmt::Display for GlueError {
                 "the loads between the parts did not converge in the window of {length:.3e} s from t = {t:.9} s: \
                  {joint} stays open by {gap:.3e} m\nhelp: use a shorter window"
             ),
+            GlueError::Uncorrected { t, length, factor, naive } => {
+                let (what, remedy) = match naive {
+                    true => (
+                        "the projection of accelerations without the masses",
+                        "use --coupling gauss, which projects them by Gauss's principle, or --coupling stabilized",
+                    ),
+                    false => (
+                        "gluing by Gauss's principle",
+                        "use a shorter window, or --coupling stabilized, which knows how stiff the parts are to the loads of their joints",
+                    ),
+                };
+                write!(
+                    f,
+                    "{what} does not converge in the window of {length:.3e} s from t = {t:.9} s: the last iteration multiplied its \
+                     residual by {factor:.3}\nhelp: {remedy}"
+                )
+            }
             GlueError::Unfit(why) => write!(f, "{why}"),
         }
     }

@@ -1,7 +1,7 @@
 //! What parts with a model here have in common: a compiled model with ports, and a committed state.
 
-use crate::port::{Port, WIDTH};
-use crate::subdomain::{Description, PartError};
+use crate::port::{Port, WIDTH, responses, twists};
+use crate::subdomain::{Admittance, Description, PartError, PartResponse};
 use bellcrank_model::dynamics::Break;
 use bellcrank_model::dynamics::roles::*;
 use bellcrank_model::model::{End, Model};
@@ -19,6 +19,8 @@ pub(crate) struct PartSystem {
     pub description: Description,
     pub system: Arc<System>,
     pub ports: Vec<Port>,
+    /// What its stored states are, in messages.
+    pub kind: &'static str,
     timetable: Timetable,
 }
 
@@ -47,7 +49,8 @@ impl PartSystem {
             in_step,
         };
         let timetable = Timetable::new(system.courses());
-        Ok(PartSystem { description, system, ports, timetable })
+        let kind = if in_step { "state of a part in step" } else { "state of a part with its own solver" };
+        Ok(PartSystem { description, system, ports, kind, timetable })
     }
 
     /// The time that a window of some length from a state must not pass.
@@ -106,17 +109,45 @@ impl PartSystem {
         }
     }
 
-    /// The kind of its stored states, in messages.
-    fn state_kind(&self) -> &'static str {
-        if self.description.in_step { "state of a part in step" } else { "state of a part with its own solver" }
-    }
-
     pub fn error(&self, why: impl ToString) -> PartError {
         PartError { part: self.description.name.clone(), why: why.to_string() }
     }
 
+    /// The motion of a point under these loads, accelerations found there, with how they follow the loads.
+    pub fn accelerate(
+        &self,
+        loads: &[f64],
+        kkt: &mut Kkt,
+        at: &mut Point,
+        w: &mut Workspace,
+    ) -> Result<PartResponse, PartError> {
+        self.push(loads)?;
+        let system = &*self.system;
+        kkt.complete(at, w).map_err(|e| self.error(e))?;
+        let b = twists(&self.ports, system, w, system.layout().n());
+        let place = b.times(&responses(kkt, &b).map_err(|e| self.error(e))?);
+        let ports = self.ports.iter().map(|p| p.motion(system, at, w)).collect();
+        Ok(PartResponse { ports, admittance: Some(Admittance::of_accelerations(place)), error: 0.0, rough: false })
+    }
+
+    /// Appends the values of all channels at a point.
+    pub fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
+        w.invalidate();
+        self.system.realize(at, w);
+        let mut values = Vec::new();
+        self.system.observe(at, w, &mut values);
+        out.extend(values);
+    }
+
     /// Puts loads on the ports: six numbers for each, in the world.
     pub fn push(&self, loads: &[f64]) -> Result<(), PartError> {
+        self.check_width(loads)?;
+        self.ports.iter().zip(loads.chunks_exact(WIDTH)).for_each(|(port, load)| port.push(load));
+        Ok(())
+    }
+
+    /// Refuses loads that are not six finite numbers for each port.
+    pub fn check_width(&self, loads: &[f64]) -> Result<(), PartError> {
         if loads.len() != WIDTH * self.ports.len() || loads.iter().any(|x| !x.is_finite()) {
             return Err(self.error(format!(
                 "needs {} finite numbers as loads of its {} ports, found {}",
@@ -125,9 +156,17 @@ impl PartSystem {
                 loads.len()
             )));
         }
-        self.ports.iter().zip(loads.chunks_exact(WIDTH)).for_each(|(port, load)| port.push(load));
         Ok(())
     }
+}
+
+/// Counts turns and centres the charts past `limit`, as the engine of the whole does; whether a centre moved.
+pub(crate) fn settle(system: &System, limit: f64, state: &mut State, point: &mut Point, w: &mut Workspace) -> bool {
+    w.invalidate();
+    let moved = system.settle_past(limit, state, w);
+    point.q.clone_from(&state.q);
+    point.charts.clone_from(&state.charts);
+    moved
 }
 
 /// The committed state of a part, and the one that was saved.
@@ -154,13 +193,12 @@ impl<T: Clone + Serialize + DeserializeOwned> PartState<T> {
 
     /// The committed state as bytes.
     pub fn write(&self, of: &PartSystem) -> Vec<u8> {
-        snapshot::encode(of.state_kind(), &self.committed)
+        snapshot::encode(of.kind, &self.committed)
     }
 
     /// Commits a state from bytes, if it fits the model.
     pub fn read(&mut self, of: &PartSystem, bytes: &[u8], fits: impl Fn(&T, &T) -> bool) -> Result<(), PartError> {
-        let found: T =
-            snapshot::decode(of.state_kind(), bytes).map_err(|why| of.error(format!("its stored state {why}")))?;
+        let found: T = snapshot::decode(of.kind, bytes).map_err(|why| of.error(format!("its stored state {why}")))?;
         if !fits(&self.committed, &found) {
             return Err(of.error("its stored state belongs to another model"));
         }

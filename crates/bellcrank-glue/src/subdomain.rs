@@ -74,6 +74,31 @@ pub struct PartResponse {
     pub rough: bool,
 }
 
+/// One correction of the trial of a window, as in [Tseng & Hulbert 2001], section 3: each is one exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// The trial begins: one step of Newmark's law with the acceleration at the start of the window.
+    Predict,
+    /// GL-DYN: Δâ, the response of the part's own tangent K̄ to what is out of balance under the loads; nothing moves yet.
+    Dynamics,
+    /// GL-ACC: accelerations take Δâ and the response to the loads (of M by Gauss's principle, of P∥ by the naive projection), and that
+    /// of K̄ to loads in the place of the shifts; positions and velocities follow by Newmark's law.
+    Acceleration,
+    /// GL-POS and GL-VEL: positions take the response of P∥ to the shifts, velocities that to the loads.
+    Position,
+}
+
+/// The answer of a part to a correction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corrected {
+    /// The motion of the ports. But for [`Correction::Dynamics`] it comes with an admittance, whose `place` is ∂(acceleration)/∂(load) by
+    /// M, `velocity` the same by K̄, and `place_by_shift` that by P∥; its `error` is what the loads of no port can bring into balance, as
+    /// an acceleration.
+    pub response: PartResponse,
+    /// The loads of the ports that would bring the part into balance; none for [`Correction::Dynamics`].
+    pub imbalance: Vec<f64>,
+}
+
 /// Why a part could not do what it was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartError {
@@ -97,6 +122,8 @@ pub enum Upcoming<'a> {
     Begin(&'a [f64]),
     /// [`Subdomain::attempt`].
     Attempt(&'a Window, &'a [f64], &'a [f64], bool),
+    /// [`Subdomain::correct`].
+    Correct(&'a Window, Correction, &'a [f64], &'a [f64]),
     /// [`Subdomain::observe`].
     Observe,
 }
@@ -150,6 +177,21 @@ pub trait Subdomain: Send {
         admittance: bool,
     ) -> Result<PartResponse, PartError>;
 
+    /// Corrects the trial of a window, where parts are glued by Gauss's principle.
+    fn correct(
+        &mut self,
+        window: &Window,
+        step: Correction,
+        loads: &[f64],
+        shifts: &[f64],
+    ) -> Result<Corrected, PartError> {
+        let _ = (window, step, loads, shifts);
+        Err(PartError {
+            part: self.description().name.clone(),
+            why: "cannot correct the trial of a window\nhelp: use another coupling".into(),
+        })
+    }
+
     /// The time that a window of some length from the committed time must not pass: the end of the run, or the next breakpoint of a
     /// function of time in the part. Parts elsewhere do not tell theirs.
     fn stop(&mut self, until: f64, length: f64) -> f64 {
@@ -190,7 +232,7 @@ pub trait Subdomain: Send {
         let _ = flag;
     }
 
-    /// Commits the last attempt.
+    /// Commits the last attempt, or the trial as it was corrected.
     fn commit(&mut self) -> Result<(), PartError>;
 
     /// Keeps the committed state in memory, in place of the one kept before.

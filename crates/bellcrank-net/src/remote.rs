@@ -2,11 +2,12 @@
 
 use crate::client::{Action, CallFault, Client, RunId, Timeouts};
 use crate::wire::{
-    Attempt, Begin, Leave, Observe, Refusal, Reply, ReplyKind, Request, RequestKind, Restore, Save, Soften, Stamp,
-    Start, take_motions,
+    Attempt, Begin, Correct, Leave, Motions, Observe, Refusal, Reply, ReplyKind, Request, RequestKind, Restore, Save,
+    Soften, Stamp, Start, step_word, take_motions,
 };
 use bellcrank_glue::{
-    Description, PartError, PartResponse, PortMotion, Remote, Solver, Subdomain, Traffic, Upcoming, Window,
+    Corrected, Correction, Description, PartError, PartResponse, PortMotion, Remote, Solver, Subdomain, Traffic,
+    Upcoming, Window,
 };
 use bellcrank_model::dynamics::Channel;
 use bellcrank_model::model::Space;
@@ -220,8 +221,10 @@ impl RemotePart {
     /// Waits for the answer to a request that was announced but not made: requests come in order.
     fn settle(&mut self) -> Result<(), PartError> {
         if let Some(ask) = self.turn.announced.take() {
-            if let RequestKind::Attempt(attempt) = ask {
-                self.turn.iteration = attempt.iteration;
+            match ask {
+                RequestKind::Attempt(attempt) => self.turn.iteration = attempt.iteration,
+                RequestKind::Correct(correct) => self.turn.iteration = correct.iteration,
+                _ => {}
             }
             self.client.attend(self.link.now());
             self.answer()?;
@@ -275,6 +278,30 @@ impl RemotePart {
             shifts: if self.description.in_step { shifts.to_vec() } else { Vec::new() },
             admittance,
         }
+    }
+
+    fn correction(&self, window: &Window, step: Correction, loads: &[f64], shifts: &[f64]) -> Correct {
+        Correct {
+            window: window.number,
+            iteration: self.turn.iteration + 1,
+            from: window.from,
+            to: window.to,
+            step: step_word(step).into(),
+            loads: loads.to_vec(),
+            shifts: shifts.to_vec(),
+        }
+    }
+
+    /// Asks for a trial of a window, and remembers it as the one to be committed.
+    fn try_window(&mut self, window: &Window, iteration: u64, what: RequestKind) -> Result<Motions, PartError> {
+        let stamp = Stamp { window: window.number, iteration };
+        let tell = self.ask(what);
+        self.turn.iteration = self.turn.iteration.max(stamp.iteration);
+        let ReplyKind::Motions(motions) = tell? else {
+            return Err(self.error("gave an answer of the wrong kind: no motions"));
+        };
+        (self.turn.tried, self.turn.last) = (Some(stamp), Some((window.number, window.to)));
+        Ok(motions)
     }
 
     fn begin_solver(&mut self) -> Result<(), PartError> {
@@ -345,6 +372,9 @@ impl Subdomain for RemotePart {
             Upcoming::Attempt(window, loads, shifts, y) => {
                 RequestKind::Attempt(self.message(window, loads, shifts, *y))
             }
+            Upcoming::Correct(window, step, loads, shifts) => {
+                RequestKind::Correct(self.correction(window, *step, loads, shifts))
+            }
             Upcoming::Observe if self.channels.is_empty() => return,
             Upcoming::Observe => RequestKind::Observe(Observe {}),
         };
@@ -364,12 +394,20 @@ impl Subdomain for RemotePart {
         admittance: bool,
     ) -> Result<PartResponse, PartError> {
         let attempt = self.message(window, loads, shifts, admittance);
-        let stamp = Stamp { window: attempt.window, iteration: attempt.iteration };
-        let tell = self.ask(RequestKind::Attempt(attempt));
-        self.turn.iteration = self.turn.iteration.max(stamp.iteration);
-        let response = tell.and_then(|tell| self.motions(tell))?;
-        (self.turn.tried, self.turn.last) = (Some(stamp), Some((window.number, window.to)));
-        Ok(response)
+        let motions = self.try_window(window, attempt.iteration, RequestKind::Attempt(attempt))?;
+        motions.response(self.motions.len()).map_err(|r| self.refused(r))
+    }
+
+    fn correct(
+        &mut self,
+        window: &Window,
+        step: Correction,
+        loads: &[f64],
+        shifts: &[f64],
+    ) -> Result<Corrected, PartError> {
+        let correct = self.correction(window, step, loads, shifts);
+        let motions = self.try_window(window, correct.iteration, RequestKind::Correct(correct))?;
+        motions.corrected(self.motions.len()).map_err(|r| self.refused(r))
     }
 
     fn soften(&mut self) -> Result<(), PartError> {

@@ -3,14 +3,17 @@
 use crate::offer::PartOffer;
 use crate::store::StateStore;
 use crate::wire::{
-    Attempt, Begin, Channel, Done, Motions, Refusal, Reply, ReplyKind, Request, RequestKind, Stamp, Start, Started,
-    Values, hex, sized,
+    Attempt, Begin, Channel, Correct, Done, Motions, Refusal, Reply, ReplyKind, Request, RequestKind, Stamp, Start,
+    Started, Values, hex, sized,
 };
 use bellcrank_glue::{PartError, Subdomain, WIDTH, Window};
 use bellcrank_model::snapshot;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+/// Why nothing can be asked of a run that was only greeted.
+const UNSOLVED: &str = "the run has no solver yet: it begins with Start";
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -75,7 +78,7 @@ impl Session {
     }
 
     fn part(&mut self) -> Result<&mut Box<dyn Subdomain>, Refusal> {
-        self.part.as_mut().ok_or_else(|| Refusal::because("the run has no solver yet: it begins with Start"))
+        self.part.as_mut().ok_or_else(|| Refusal::because(UNSOLVED))
     }
 
     fn act(&mut self, request: &Request) -> Result<ReplyKind, Refusal> {
@@ -94,6 +97,7 @@ impl Session {
                 Ok(ReplyKind::Motions(Motions::from(&response)))
             }
             Some(RequestKind::Attempt(attempt)) => self.attempt(attempt),
+            Some(RequestKind::Correct(correct)) => self.correct(correct),
             Some(RequestKind::Save(save)) => {
                 self.save(&save.id)?;
                 Ok(ReplyKind::Done(Done {}))
@@ -132,29 +136,48 @@ impl Session {
     }
 
     fn attempt(&mut self, a: &Attempt) -> Result<ReplyKind, Refusal> {
-        let (progress, n) = (self.progress, WIDTH * self.offer.motions.len());
+        let (stamp, n) = (Stamp { window: a.window, iteration: a.iteration }, WIDTH * self.offer.motions.len());
         let in_step = self.part()?.description().in_step;
-        if a.window != progress.windows {
-            return Err(Refusal::of("number of the window", progress.windows, a.window));
-        }
-        if a.from.to_bits() != progress.t.to_bits() {
-            return Err(Refusal::of("start of the window", format!("{:?} s", progress.t), format!("{:?} s", a.from)));
-        }
-        if !(a.to.is_finite() && a.to > a.from) {
-            return Err(Refusal::of("end of the window", format!("after {:?} s", a.from), format!("{:?} s", a.to)));
-        }
-        let before = self.tried.map_or(0, |(stamp, _)| stamp.iteration);
-        if a.iteration <= before {
-            return Err(Refusal::of("number of the attempt", format!("more than {before}"), a.iteration));
-        }
+        let window = self.window(stamp, a.from, a.to, "number of the attempt")?;
         sized("loads", &a.loads, n)?;
         if in_step || !a.shifts.is_empty() {
             sized("shifts", &a.shifts, n)?;
         }
-        let window = Window { number: a.window, from: a.from, to: a.to };
         let response = self.part()?.attempt(&window, &a.loads, &a.shifts, a.admittance).map_err(reason)?;
-        self.tried = Some((Stamp { window: a.window, iteration: a.iteration }, a.to));
+        self.tried = Some((stamp, a.to));
         Ok(ReplyKind::Motions(Motions::from(&response)))
+    }
+
+    fn correct(&mut self, c: &Correct) -> Result<ReplyKind, Refusal> {
+        let (stamp, n) = (Stamp { window: c.window, iteration: c.iteration }, WIDTH * self.offer.motions.len());
+        let window = self.window(stamp, c.from, c.to, "number of the correction")?;
+        sized("loads", &c.loads, n)?;
+        sized("shifts", &c.shifts, n)?;
+        let corrected = self.part()?.correct(&window, c.correction()?, &c.loads, &c.shifts).map_err(reason)?;
+        self.tried = Some((stamp, c.to));
+        Ok(ReplyKind::Motions(Motions::from(corrected)))
+    }
+
+    /// The window that is to be tried, if it begins where the part stands; `what` is its number in messages.
+    fn window(&self, stamp: Stamp, from: f64, to: f64, what: &str) -> Result<Window, Refusal> {
+        let progress = self.progress;
+        if self.part.is_none() {
+            return Err(Refusal::because(UNSOLVED));
+        }
+        if stamp.window != progress.windows {
+            return Err(Refusal::of("number of the window", progress.windows, stamp.window));
+        }
+        if from.to_bits() != progress.t.to_bits() {
+            return Err(Refusal::of("start of the window", format!("{:?} s", progress.t), format!("{from:?} s")));
+        }
+        if !(to.is_finite() && to > from) {
+            return Err(Refusal::of("end of the window", format!("after {from:?} s"), format!("{to:?} s")));
+        }
+        let before = self.tried.map_or(0, |(stamp, _)| stamp.iteration);
+        if stamp.iteration <= before {
+            return Err(Refusal::of(what, format!("more than {before}"), stamp.iteration));
+        }
+        Ok(Window { number: stamp.window, from, to })
     }
 
     fn commit(&mut self, stamp: Stamp) -> Result<(), Refusal> {

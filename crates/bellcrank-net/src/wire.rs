@@ -29,7 +29,7 @@ messages! {
         sequence: u64,
         #[prost(message, optional, tag = "2")]
         commit: Option<Stamp>,
-        #[prost(oneof = "RequestKind", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
+        #[prost(oneof = "RequestKind", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
         what: Option<RequestKind>,
     }
     Stamp {
@@ -93,6 +93,22 @@ messages! {
     Observe {}
     Leave {}
     Soften {}
+    Correct {
+        #[prost(uint64, tag = "1")]
+        window: u64,
+        #[prost(uint64, tag = "2")]
+        iteration: u64,
+        #[prost(double, tag = "3")]
+        from: f64,
+        #[prost(double, tag = "4")]
+        to: f64,
+        #[prost(string, tag = "5")]
+        step: String,
+        #[prost(double, repeated, tag = "6")]
+        loads: Vec<f64>,
+        #[prost(double, repeated, tag = "7")]
+        shifts: Vec<f64>,
+    }
     Reply {
         #[prost(uint64, tag = "1")]
         sequence: u64,
@@ -146,6 +162,8 @@ messages! {
         error: f64,
         #[prost(bool, tag = "4")]
         rough: bool,
+        #[prost(double, repeated, tag = "5")]
+        imbalance: Vec<f64>,
     }
     Admittance {
         #[prost(double, repeated, tag = "1")]
@@ -209,6 +227,8 @@ pub enum RequestKind {
     Leave(Leave),
     #[prost(message, tag = "11")]
     Soften(Soften),
+    #[prost(message, tag = "12")]
+    Correct(Correct),
 }
 
 /// A reply of a part.
@@ -299,7 +319,14 @@ impl From<&glue::PartResponse> for Motions {
             place_by_shift: y.place_by_shift.values.clone(),
             velocity_by_shift: y.velocity_by_shift.values.clone(),
         });
-        Motions { motions: put_motions(&r.ports), admittance, error: r.error, rough: r.rough }
+        let imbalance = Vec::new();
+        Motions { motions: put_motions(&r.ports), admittance, error: r.error, rough: r.rough, imbalance }
+    }
+}
+
+impl From<glue::Corrected> for Motions {
+    fn from(c: glue::Corrected) -> Motions {
+        Motions { imbalance: c.imbalance, ..Motions::from(&c.response) }
     }
 }
 
@@ -329,6 +356,39 @@ impl Motions {
             error: self.error,
             rough: self.rough,
         })
+    }
+}
+
+impl Motions {
+    /// The answer of a part with this many ports to a correction.
+    pub fn corrected(mut self, ports: usize) -> Result<glue::Corrected, Refusal> {
+        let imbalance = std::mem::take(&mut self.imbalance);
+        if !imbalance.is_empty() {
+            sized("loads out of balance", &imbalance, WIDTH * ports)?;
+        }
+        Ok(glue::Corrected { response: self.response(ports)?, imbalance })
+    }
+}
+
+/// The names of corrections in the protocol.
+const STEPS: [(glue::Correction, &str); 4] = [
+    (glue::Correction::Predict, "predict"),
+    (glue::Correction::Dynamics, "dynamics"),
+    (glue::Correction::Acceleration, "acceleration"),
+    (glue::Correction::Position, "position"),
+];
+
+/// The name of a correction in the protocol.
+pub fn step_word(step: glue::Correction) -> &'static str {
+    STEPS.iter().find(|(s, _)| *s == step).map_or("", |(_, word)| word)
+}
+
+impl Correct {
+    /// The correction it asks for.
+    pub fn correction(&self) -> Result<glue::Correction, Refusal> {
+        let known = || STEPS.map(|(_, word)| word).join(" or ");
+        let found = STEPS.iter().find(|(_, word)| *word == self.step).map(|(step, _)| *step);
+        found.ok_or_else(|| Refusal::of("unknown correction", known(), format!("{:?}", self.step)))
     }
 }
 

@@ -21,6 +21,7 @@
 //! |-----------------|-------------------------------------------------------------------------|
 //! | `start.rs`      | accelerations and multipliers at a committed time                       |
 //! | `window.rs`     | one window: predict, try, correct, commit                               |
+//! | `corrections.rs`| one window by the paper's algorithm: corrections level by level         |
 //! | `equations.rs`  | the residuals of the interface, and one Newton step                     |
 //! | `admittance.rs` | how the ports follow the loads: told by parts, by differences, learned  |
 //! | `least.rs`      | multipliers of least size where joints are redundant                    |
@@ -28,6 +29,7 @@
 //! | `states.rs`     | save, restore, checkpoints                                              |
 
 mod admittance;
+mod corrections;
 mod equations;
 mod history;
 mod least;
@@ -40,7 +42,9 @@ use crate::interface::Interface;
 use crate::options::{Coupling, GlueError, GlueOptions, GlueReport};
 use crate::port::{PortMotion, WIDTH};
 use crate::subdomain::{PartError, PartResponse, Subdomain, Upcoming};
+use bellcrank_model::Unknown;
 use bellcrank_model::dynamics::Channel;
+use bellcrank_model::dynamics::roles::*;
 use history::History;
 pub use states::INTERFACE_FILE;
 use std::time::Instant;
@@ -67,6 +71,24 @@ fn largest(x: &[f64]) -> f64 {
 
 fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// Refuses what the paper's algorithm does not know.
+fn can_correct(interface: &Interface, options: &GlueOptions) -> Result<(), GlueError> {
+    let help = "help: use --coupling stabilized";
+    if options.rtol.is_some() {
+        return Err(GlueError::Unfit(format!(
+            "gluing by corrections has no estimate of its error, and so no windows that follow a tolerance\n{help}, or give a window \
+             in the place of the tolerance"
+        )));
+    }
+    match interface.system().layout().rates.iter().position(|r| r.is_empty()) {
+        Some(k) => Err(GlueError::Unfit(format!(
+            "{} holds rates and no position, and gluing by corrections projects positions\n{help}",
+            interface.system().name(Unknown::Lambda, k)
+        ))),
+        None => Ok(()),
+    }
 }
 
 impl Coordinator {
@@ -103,6 +125,9 @@ impl Coordinator {
                 "part `{name}` cannot go back to the start of a window (`canGetAndSetFMUState`), which this coupling needs\n\
                  help: use --coupling explicit: one pass, with bushings and springs between the parts"
             )));
+        }
+        if options.coupling.corrects() {
+            can_correct(&interface, &options)?;
         }
         let history = History::new(t, &interface);
         let report = GlueReport { seconds: vec![0.0; parts.len()], ..GlueReport::default() };

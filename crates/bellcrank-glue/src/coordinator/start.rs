@@ -15,7 +15,7 @@ use bellcrank_math::linear::matrix::Matrix;
 const CLOSED: f64 = 1e-6;
 
 /// Accelerations below this many lengths per s² are those of a machine at rest.
-const STILL: f64 = 1e-6;
+pub(super) const STILL: f64 = 1e-6;
 
 /// Rounds in which accelerations are recovered: the equations are linear, the second is for rounding.
 const ROUNDS: usize = 3;

@@ -49,7 +49,7 @@ pub(super) struct Answer {
 }
 
 /// How a window ended.
-enum Crossed {
+pub(super) enum Crossed {
     Committed,
     /// Its error is too large.
     Rejected,
@@ -176,6 +176,9 @@ impl Coordinator {
 
     fn cross(&mut self, to: f64) -> Result<Crossed, GlueError> {
         let window = Window { number: self.history.number, from: self.history.t, to };
+        if self.options.coupling.corrects() {
+            return self.cross_by_corrections(&window);
+        }
         let length = window.length();
         let predicted = self.predict(&window);
         let x = predicted[self.history.foresight.best()].clone();
@@ -404,7 +407,7 @@ impl Coordinator {
     }
 
     /// Remembers the joints whose multipliers are not unique.
-    fn record_not_unique(&mut self) {
+    pub(super) fn record_not_unique(&mut self) {
         let Some(moving) = &self.history.admittance.moving else { return };
         let m = self.interface.rows().0;
         let names: Vec<String> =
@@ -438,7 +441,7 @@ impl Coordinator {
         moved / (LOCAL * rtol * self.interface.system_length())
     }
 
-    fn commit(&mut self, window: &Window, x: Unknowns, motions: Vec<PortMotion>) -> Result<(), GlueError> {
+    pub(super) fn commit(&mut self, window: &Window, x: Unknowns, motions: Vec<PortMotion>) -> Result<(), GlueError> {
         for k in 0..self.parts.len() {
             self.timed(k, |p| p.commit())?;
         }

@@ -2,10 +2,10 @@
 
 use crate::loopback::{LOG, runtime, serve};
 use crate::machines::{Dice, FOUR_BAR, limits, part_models, solver, system};
-use bellcrank_glue::{Coupling, Window};
+use bellcrank_glue::{Correction, Coupling, Window};
 use bellcrank_net::wire::{
-    Attempt, Begin, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, ReplyKind, Request, RequestKind, Restore,
-    Save, Stamp, Start, UNITS,
+    Attempt, Begin, Correct, Hello, Motions, Observe, PROTOCOL, RUN, Refusal, Reply, ReplyKind, Request, RequestKind,
+    Restore, Save, Stamp, Start, UNITS,
 };
 use bellcrank_net::{AccessPolicy, ServerLimits};
 use prost::Message;
@@ -339,5 +339,80 @@ fn requests_that_are_wrong_change_nothing() {
             let taken = Request { commit: Some(stamp), ..next(RequestKind::Observe(Observe {})) };
             assert!(matches!(wire.tell(taken).await, ReplyKind::Values(_)));
         }
+    });
+}
+
+#[test]
+fn corrections_that_are_wrong_change_nothing() {
+    let cut = part_models(&system(FOUR_BAR), &["b"]);
+    let gauss = solver(Coupling::Gauss);
+    let mut own = cut.parts[0].clone().start(&gauss).unwrap();
+    let (address, _) = serve(cut.parts[0].clone(), AccessPolicy::default(), limits());
+    runtime().block_on(async {
+        let mut wire = Wire::open(&channel(address).await).await;
+        wire.tell(greeting(hello(1))).await;
+        let mut sequence = 0;
+        let mut next = |what: RequestKind| {
+            sequence += 1;
+            Request { sequence, commit: None, what: Some(what) }
+        };
+        assert!(matches!(wire.tell(next(RequestKind::Start(Start::from(&gauss)))).await, ReplyKind::Started(_)));
+        let begin = RequestKind::Begin(Begin { loads: vec![0.0; 6] });
+        assert!(matches!(wire.tell(next(begin)).await, ReplyKind::Motions(_)));
+        own.begin(&[0.0; 6]).unwrap();
+        let good = |step: &str, iteration| Correct {
+            window: 0,
+            iteration,
+            from: 0.0,
+            to: 1e-3,
+            step: step.into(),
+            loads: vec![0.5; 6],
+            shifts: vec![0.0; 6],
+        };
+        let window = Window { number: 0, from: 0.0, to: 1e-3 };
+        let early = refusal(wire.tell(next(RequestKind::Correct(good("dynamics", 1)))).await);
+        assert!(early.why.contains("was not asked to predict"), "{early}");
+        let steps = [
+            ("predict", Correction::Predict),
+            ("dynamics", Correction::Dynamics),
+            ("acceleration", Correction::Acceleration),
+            ("position", Correction::Position),
+        ];
+        for (k, (word, step)) in steps.into_iter().enumerate() {
+            let right = good(word, k as u64 + 1);
+            let wrong = [
+                Correct { step: "glue".into(), ..right.clone() },
+                Correct { loads: vec![0.0; 7], ..right.clone() },
+                Correct { shifts: Vec::new(), ..right.clone() },
+                Correct { loads: vec![f64::NAN; 6], ..right.clone() },
+                Correct { window: 1, ..right.clone() },
+                Correct { iteration: k as u64, ..right.clone() },
+                Correct { to: 0.0, ..right.clone() },
+            ];
+            for correct in wrong {
+                let r = refusal(wire.tell(next(RequestKind::Correct(correct))).await);
+                assert!(!r.expected.is_empty() && !r.found.is_empty(), "{r}");
+            }
+            // a part that is corrected level by level is not tried at once
+            let attempt = Attempt {
+                window: 0,
+                iteration: k as u64 + 1,
+                from: 0.0,
+                to: 1e-3,
+                loads: vec![0.0; 6],
+                shifts: vec![0.0; 6],
+                admittance: false,
+            };
+            let r = refusal(wire.tell(next(RequestKind::Attempt(attempt))).await);
+            assert!(r.why.contains("corrections of its trial"), "{r}");
+            let ReplyKind::Motions(answer) = wire.tell(next(RequestKind::Correct(right.clone()))).await else {
+                panic!()
+            };
+            let mine = own.correct(&window, step, &right.loads, &right.shifts).unwrap();
+            assert!(answer == Motions::from(mine), "{word}");
+        }
+        let stamp = Stamp { window: 0, iteration: 4 };
+        let taken = Request { commit: Some(stamp), ..next(RequestKind::Observe(Observe {})) };
+        assert!(matches!(wire.tell(taken).await, ReplyKind::Values(_)));
     });
 }

@@ -1,6 +1,7 @@
 //! Gluing [Tseng & Hulbert 2001]: the paper's algorithm to the letter on its four-bar, figures 2 to 7, why the
 //! naive projection diverges, and the algorithms of its survey (section 2) beside each other on one machine.
 
+mod corrections;
 mod linkage;
 mod relaxation;
 mod stability;
@@ -14,7 +15,7 @@ use linkage::{Cartesian, Linkage, Relative, exact};
 use std::f64::consts::PI;
 
 /// What can be asked for.
-pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability", "survey", "relaxation"];
+pub const TABLES: &[&str] = &["relative", "naive", "cartesian", "stability", "survey", "relaxation", "corrections"];
 
 /// Singular values below this part of the largest are zero: the linkage is singular at q₁ = kπ.
 const RANK: f64 = 1e-8;
@@ -447,6 +448,9 @@ pub fn reproduce(table: Option<&str>, quick: bool) -> Report {
     }
     if wanted("relaxation") {
         relaxation::relaxation(&mut report);
+    }
+    if wanted("corrections") {
+        corrections::corrections(&mut report);
     }
     report
 }

@@ -41,7 +41,7 @@ fn limit(machine: &Arc<System>, theory: f64) -> f64 {
 }
 
 /// Two free bodies pinned at their centres, one of them on a spring.
-fn pinned(first: f64, second: f64) -> Option<Arc<System>> {
+pub(super) fn pinned(first: f64, second: f64) -> Option<Arc<System>> {
     let text = format!(
         "model = {{ plane = \"xy\" }}\n\
          body.a = {{ mass = {first}, inertia = 1, at = [0, 0] }}\nbody.b = {{ mass = {second}, inertia = 1, at = [0, 0] }}\n\

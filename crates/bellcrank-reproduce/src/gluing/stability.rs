@@ -33,10 +33,15 @@ pub(super) fn two_masses(stiffness: f64) -> Option<Arc<System>> {
 
 /// Cuts a machine at one joint or force and glues it.
 pub(super) fn join(system: &Arc<System>, at: &str, options: GlueOptions) -> Option<Coordinator> {
+    join_at(system, &[at], options)
+}
+
+/// Cuts a machine at joints and forces and glues it.
+pub(super) fn join_at(system: &Arc<System>, at: &[&str], options: GlueOptions) -> Option<Coordinator> {
     let coupling = options.coupling;
     let dynamics: Arc<dyn Dynamics> = system.clone();
     let (point, _) = assemble(&dynamics, &system.initial_state()).ok()?;
-    let cut = cut(system, &point, &[at]).ok()?;
+    let cut = cut(system, &point, at).ok()?;
     let own = Options { method: MethodName::Dopri5, rtol: 1e-9, ..Options::default() };
     let make = |part: PartModel| match coupling {
         Coupling::Windows | Coupling::Explicit => part.with_own_solver(own.clone()),

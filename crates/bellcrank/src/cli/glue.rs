@@ -42,7 +42,7 @@ pub struct Glue {
     /// End of the run in s.
     #[arg(long, value_name = "T")]
     until: Option<f64>,
-    /// How parts are coupled: stabilized, position, windows, explicit.
+    /// How parts are coupled: stabilized, position, windows, relaxation, gauss, naive, explicit.
     #[arg(long)]
     coupling: Option<String>,
     /// Tolerances of gaps (in lengths), gap rates (lengths per window), accelerations (fractions of the largest) and

@@ -238,7 +238,9 @@ fn two_bodies_that_fly_past_each_other_close_by_feel_it() {
     // a hyperbola about the sun: tan δ/2 = μ/(b v²), and the energy is what it was
     let (mu, b, v) = (1e-3, 1e-4, 10.0f64);
     let text = format!(
-        "model = {{ plane = \"xy\" }}\nbody.sun = {{ mass = {mu}, inertia = 1, at = [0, 0] }}\njoint.f = {{ type = \"fixed\", between =          [\"ground\", \"sun\"] }}\nbody.a = {{ mass = 1, inertia = 1, at = [-201.23, {b}], velocity = [{v}, 0] }}\n         force.p = {{ type = \"attraction\", between = [\"sun\", \"a\"], constant = 1 }}\n"
+        "model = {{ plane = \"xy\" }}\nbody.a = {{ mass = 1, inertia = 1, at = [-201.23, {b}], velocity = [{v}, 0] }}\n\
+         force.p = {{ type = \"attraction\", between = [\"ground\", \"a\"], at = [[0, 0], [-201.23, {b}]], masses = [{mu}, 1], \
+         constant = 1 }}\n"
     );
     let turn = 2.0 * (mu / (b * v * v)).atan();
     for method in [MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
@@ -247,7 +249,7 @@ fn two_bodies_that_fly_past_each_other_close_by_feel_it() {
         assert!((found - turn).abs() < 1e-3, "{method:?}: {found} {turn}");
     }
     // straight into it there is no way on
-    let text = text.replace(&format!("-201.23, {b}"), "-201.23, 0");
+    let text = text.replace(&format!("-201.23, {b}"), "-201.23, 0.0");
     let mut simulation = Simulation::new(system(&text), Options { until: 40.0, ..Options::default() }).unwrap();
     let Status::Failed(e) = simulation.run(&mut Silent).status else { panic!("it passes through") };
     assert!(e.to_string().contains("`p`"), "{e}");

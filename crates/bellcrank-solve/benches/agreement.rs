@@ -1,7 +1,7 @@
 //! Two thousand random machines by several methods and in both coordinates: how well they agree, kind by kind, and each
 //! disagreement with the seed that draws it again. A machine that disagrees is run again at a hundredth of the tolerance: errors that
-//! add up fall with it, and a wrong answer does not. `cargo bench -p bellcrank-solve --bench agreement [-- MACHINES]`; with
-//! `-- KIND SEED` the model file of one of them.
+//! add up fall with it, and a wrong answer does not. `cargo bench -p bellcrank-solve --bench agreement [-- MACHINES [FIRST_SEED]] [KINDS]`;
+//! with `-- KIND=SEED` the model file of one of them.
 
 #[path = "../tests/common/machines.rs"]
 mod machines;
@@ -15,10 +15,10 @@ const LEFT: f64 = 0.1;
 
 /// Prints the machine that is asked for; whether one was.
 fn print_one() -> bool {
-    let words: Vec<String> = std::env::args().collect();
-    let asked = words.windows(2).find_map(|pair| {
-        let (_, draw) = KINDS.iter().find(|(kind, _)| *kind == pair[0])?;
-        Some((draw, pair[1].parse().ok()?))
+    let asked = std::env::args().find_map(|word| {
+        let (kind, seed) = word.split_once('=')?;
+        let (_, draw) = KINDS.iter().find(|(name, _)| *name == kind)?;
+        Some((draw, seed.parse().ok()?))
     });
     if let Some((draw, seed)) = &asked {
         println!("{}", draw(&mut Random::new(*seed)));
@@ -62,20 +62,25 @@ fn main() {
     if print_one() {
         return;
     }
-    let wanted = std::env::args().filter_map(|a| a.parse::<u64>().ok()).next().unwrap_or(2000);
-    let each = wanted.div_ceil(KINDS.len() as u64);
+    let words: Vec<String> = std::env::args().collect();
+    let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let (wanted, first) = (numbers.first().copied().unwrap_or(2000), numbers.get(1).copied().unwrap_or(1000));
+    let named = |kind: &str| words.iter().any(|word| word == kind);
+    let any = !KINDS.iter().any(|(kind, _)| named(kind));
+    let kinds: Vec<_> = KINDS.iter().filter(|(kind, _)| any || named(kind)).collect();
+    let each = wanted.div_ceil(kinds.len() as u64);
     let runs = each as usize * WAYS.len();
     println!(
         "{:10} {:>8} {:>10} {:>10} {:>8} {:>9} {:>11}",
         "kind", "machines", "median", "largest", "refused", "disagree", "unexplained"
     );
-    for (kind, draw) in KINDS {
+    for (kind, draw) in kinds {
         let mut tally = Tally::default();
-        (1000..1000 + each).for_each(|seed| tally.look(seed, &draw(&mut Random::new(seed))));
+        (first..first + each).for_each(|seed| tally.look(seed, &draw(&mut Random::new(seed))));
         let Tally { mut differences, refused, disagree, unexplained, words } = tally;
         differences.sort_by(f64::total_cmp);
         let (median, largest) = (differences[differences.len() / 2], differences.last().copied().unwrap_or(0.0));
         println!("{kind:10} {each:8} {median:10.2e} {largest:10.2e} {refused:4}/{runs} {disagree:9} {unexplained:11}");
-        words.iter().take(20).for_each(|line| println!("{line}"));
+        words.iter().for_each(|line| println!("{line}"));
     }
 }

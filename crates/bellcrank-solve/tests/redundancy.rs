@@ -409,3 +409,29 @@ fn sequential_regularization_copes_with_redundant_rows() {
     });
     assert!(drift[0] < 1.5 * drift[1], "{drift:?}");
 }
+
+#[test]
+fn a_hinge_given_twice_beside_other_bodies_leaves_them_free() {
+    // it was called fully driven: a pivot 0/0 was forgotten behind those of the chain
+    let text = |twin: &str| {
+        format!(
+            r#"
+model = {{ gravity = [0.3, -9.81, 0.7] }}
+body.a = {{ mass = 1.7, inertia = [0.37, 0.36, 0.35], at = [0.8, 0, -0.4] }}
+body.b = {{ mass = 1.4, inertia = [0.63, 0.6, 0.58], at = [1, 0.2, 0.9] }}
+body.c = {{ mass = 1.8, inertia = [0.42, 0.43, 0.41], at = [0.7, 1, 1.2] }}
+joint.a = {{ type = "revolute", between = ["ground", "a"], at = [0.3, 0, -0.15], axis = [0.2, 0.6, -0.7] }}
+joint.b = {{ type = "revolute", between = ["ground", "b"], at = [0.4, 0.1, 0.4], axis = [0.5, -0.3, 1] }}
+joint.c = {{ type = "spherical", between = ["b", "c"], at = [0.85, 0.5, 1] }}
+{twin}"#
+        )
+    };
+    let once = run(&system(&text("")), Options::default());
+    let twin = "joint.d = { type = \"revolute\", between = [\"ground\", \"a\"], at = [0.4, 0.3, -0.5], axis = [0.2, 0.6, -0.7] }\n";
+    let twice = run(&system(&text(twin)), Options::default());
+    assert_eq!((twice.assembly.degrees_of_freedom, twice.assembly.redundant), (5, 5));
+    for channel in ["a.x", "b.y", "c.z", "c.vx"] {
+        let [x, y] = [&once, &twice].map(|summary| last(summary, channel));
+        assert!((x - y).abs() < 1e-5, "{channel}: {x} {y}");
+    }
+}

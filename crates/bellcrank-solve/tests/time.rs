@@ -234,6 +234,28 @@ fn a_force_on_a_short_part_of_the_path_is_felt() {
 
 /// A table in an expression: a pulse between distant points is one, and none is stepped over.
 #[test]
+fn two_bodies_that_fly_past_each_other_close_by_feel_it() {
+    // a hyperbola about the sun: tan δ/2 = μ/(b v²), and the energy is what it was
+    let (mu, b, v) = (1e-3, 1e-4, 10.0f64);
+    let text = format!(
+        "model = {{ plane = \"xy\" }}\nbody.a = {{ mass = 1, inertia = 1, at = [-201.23, {b}], velocity = [{v}, 0] }}\n\
+         force.p = {{ type = \"attraction\", between = [\"ground\", \"a\"], at = [[0, 0], [-201.23, {b}]], masses = [{mu}, 1], \
+         constant = 1 }}\n"
+    );
+    let turn = 2.0 * (mu / (b * v * v)).atan();
+    for method in [MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
+        let summary = run(&system(&text), Options { method, until: 40.0, ..Options::default() });
+        let found = (-last(&summary, "a.vy")).atan2(last(&summary, "a.vx"));
+        assert!((found - turn).abs() < 1e-3, "{method:?}: {found} {turn}");
+    }
+    // straight into it there is no way on
+    let text = text.replace(&format!("-201.23, {b}"), "-201.23, 0.0");
+    let mut simulation = Simulation::new(system(&text), Options { until: 40.0, ..Options::default() }).unwrap();
+    let Status::Failed(e) = simulation.run(&mut Silent).status else { panic!("it passes through") };
+    assert!(e.to_string().contains("`p`"), "{e}");
+}
+
+#[test]
 fn a_pulse_of_a_table_in_an_expression_is_felt() {
     let with = |x: &str, values: &str| {
         system(&format!(
@@ -283,6 +305,31 @@ fn a_drive_whose_rate_jumps_takes_the_cart_along_with_an_impulse() {
             }
         }
     }
+}
+
+#[test]
+fn a_drive_with_a_corner_that_a_root_makes_jolts() {
+    // the rate of √(t − 1)² jumps by 2 at t = 1, and the bob's velocity by as much the other way
+    for course in ["sqrt((t-1)^2) - 1", "hypot(t - 1, 0) - 1", "acos(cos(pi*t))/pi*(t < 0) + sqrt((t-1)*(t-1)) - 1"] {
+        for method in [MethodName::Dopri5, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+            let summary = run(&driven("position", course), Options { method, until: 1.001, ..Options::default() });
+            assert!(
+                summary.events.iter().any(|e| e.what.contains("jumps by 2.0000")),
+                "{course} {method:?}: {:?}",
+                summary.events
+            );
+        }
+    }
+    let wave = run(&driven("position", "acos(cos(pi*t))/pi"), Options { until: 2.5, ..Options::default() });
+    assert_eq!(wave.events.iter().filter(|e| e.what.contains("jumps")).count(), 2, "{:?}", wave.events);
+    assert!((last(&wave, "cart.x") - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn a_drive_whose_rate_is_infinite_at_the_start_is_named() {
+    let refused = Simulation::new(driven("position", "sqrt(t)"), Options::default()).err().expect("no rate");
+    let text = refused.to_string();
+    assert!(text.contains("`drive`") && text.contains("sqrt(t)") && !text.contains("`track`"), "{text}");
 }
 
 #[test]

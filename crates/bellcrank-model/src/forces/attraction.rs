@@ -3,13 +3,34 @@
 use super::line::{Line, Tension};
 use super::{Ends, Force, Kind, Made, Placement, Seen};
 use crate::channel::Quantity;
+use crate::dynamics::StateLaw;
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, Stiffness};
+use std::sync::Arc;
 
 /// Tension G m₁ m₂/r².
 struct Attraction {
     /// G m₁ m₂.
     strength: f64,
+}
+
+/// The attraction over the three components of the distance, which steps must not pass over: it is large where two bodies fly past each
+/// other.
+struct OverDistance {
+    strength: f64,
+}
+
+impl StateLaw for OverDistance {
+    fn value(&self, x: &[f64]) -> f64 {
+        self.strength / x.iter().map(|x| x * x).sum::<f64>()
+    }
+
+    fn bounds(&self, x: &[[f64; 2]]) -> [f64; 2] {
+        let nearest = |[low, high]: &[f64; 2]| low.max(-high).max(0.0);
+        let farthest = |[low, high]: &[f64; 2]| high.max(-low);
+        let square = |of: &dyn Fn(&[f64; 2]) -> f64| x.iter().map(|x| of(x).powi(2)).sum::<f64>();
+        [self.strength / square(&farthest), self.strength / square(&nearest)]
+    }
 }
 
 /// The catalog entry.
@@ -75,6 +96,12 @@ impl Force for Attraction {
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         let line = Line::of(at);
         out.copy_from_slice(&[line.l, line.rate, self.tension(&line).value]);
+    }
+    fn laws(&self) -> Vec<(Arc<dyn StateLaw>, usize)> {
+        if self.strength == 0.0 { Vec::new() } else { vec![(Arc::new(OverDistance { strength: self.strength }), 3)] }
+    }
+    fn law_arguments(&self, at: &Seen, out: &mut [f64]) {
+        out.copy_from_slice(&(at.ends[1].p - at.ends[0].p).0);
     }
     fn load(&self, at: &Seen, out: &mut [Covector]) {
         let line = Line::of(at);

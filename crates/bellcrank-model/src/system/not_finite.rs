@@ -12,6 +12,11 @@ const HUGE: f64 = 1e12;
 /// Most arguments that are told.
 const ARGUMENTS: usize = 6;
 
+/// A time as people write it: next to zero by its power of ten.
+fn time(t: f64) -> String {
+    if t != 0.0 && t.abs() < 1e-6 { format!("{t:e}") } else { t.to_string() }
+}
+
 fn is_lost(x: f64) -> bool {
     x.is_nan() || x.abs() >= HUGE
 }
@@ -36,7 +41,7 @@ impl System {
         let names = self.model.inputs.iter().map(|input| input.name.as_str());
         let given = names.zip(inputs).enumerate().filter(|(k, _)| of.uses(k + 1));
         let given: String = given.take(ARGUMENTS).map(|(_, (name, value))| format!(", {name} = {value}")).collect();
-        let what = format!("{what}`{}` is {} for t = {} s{given}", of.text(), told(value), at.t);
+        let what = format!("{what}`{}` is {} for t = {} s{given}", of.text(), told(value), time(at.t));
         Some(Lost { what, is_finite: value.is_finite(), ..Lost::default() })
     }
 

@@ -40,7 +40,9 @@ pub(super) fn conflicting(c: &mut Check, system: &Arc<System>, error: &AssemblyE
         AssemblyError::Open { worst, by, others, .. } => (worst, by, "m", others.as_slice()),
         AssemblyError::Rates { worst, by, .. } => (worst, by, "m/s", &[][..]),
         AssemblyError::Beyond { culprit, by } => (culprit, by, "m", &[][..]),
-        AssemblyError::NotUnique { culprit, .. } | AssemblyError::Singular { culprit } => (culprit, &0.0, "m", &[][..]),
+        AssemblyError::NotUnique { culprit, .. }
+        | AssemblyError::NoNumber { culprit, .. }
+        | AssemblyError::Singular { culprit } => (culprit, &0.0, "m", &[][..]),
         AssemblyError::Wedged(wedge) => (&wedge.culprit, &0.0, "m", wedge.joint.as_slice()),
     };
     if involved.is_empty() {

@@ -115,6 +115,10 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
         };
         doubt("theory", excess.to_string(), help);
     }
+    for (output, t) in summary.outputs.iter().filter_map(|output| Some((output, output.lost_at?))) {
+        let message = format!("output `{}` changes faster than steps follow, first at t = {t:.6} s", output.name);
+        doubt("accuracy", message, "its mean, rms, extremes and filter are uncertain: use a smaller `max_step`");
+    }
     if !summary.not_unique.is_empty() {
         const SHOWN: usize = 6;
         let mut joints = summary.not_unique.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

@@ -125,7 +125,7 @@ impl Simulation {
         let mut changes = Vec::new();
         for (k, fmu) in fmus.iter().enumerate() {
             let outputs: Vec<_> = fmu.inputs.iter().map(|(_, output)| output.clone()).collect();
-            let mut given = OutputMonitor::new(&outputs, &*self.observer.dynamics);
+            let mut given = OutputMonitor::new(&outputs, &*self.observer.dynamics, self.options.rtol);
             let values = self.measured(given.as_mut())?;
             let subject = Subject { words: format!("FMU `{}`", fmu.name), place: Some(Place::Fmu(k)) };
             let started = Guest::start(&fmu.into(), &values, [t, until], self.options.rtol);

@@ -176,7 +176,7 @@ impl Simulation {
         let companion = Companion::new(&plan, &observer.dynamics, &options, point);
         let energy = EnergyMonitor::new(&mut observer, point);
         let mut monitors = Monitors::new(energy, companion, assembly.redundant, clock.started());
-        monitors.outputs = OutputMonitor::new(machine.outputs(), &*posed.dynamics).map(Box::new);
+        monitors.outputs = OutputMonitor::new(machine.outputs(), &*posed.dynamics, options.rtol).map(Box::new);
         let names: Vec<String> = machine.outputs().iter().map(|output| output.name.clone()).collect();
         let recording = Recording::new(&options.record, &*posed.dynamics, &names)?;
         let mut simulation = Simulation {

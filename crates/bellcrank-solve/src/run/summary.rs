@@ -112,6 +112,8 @@ pub struct OutputSummary {
     pub rms: f64,
     /// The value at the end.
     pub last: f64,
+    /// When it first changed faster than steps and their parts follow.
+    pub lost_at: Option<f64>,
 }
 
 impl OutputSummary {

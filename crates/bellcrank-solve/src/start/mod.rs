@@ -109,6 +109,13 @@ pub enum AssemblyError {
         /// Which of them contradict each other, as few as it takes; none if that was not looked for.
         sides: Vec<Subject>,
     },
+    /// A drive prescribes a rate that is no number.
+    NoNumber {
+        /// The drive.
+        culprit: Subject,
+        /// Its value, and for which arguments.
+        what: String,
+    },
     /// Bodies are inside each other, or a joint is past its stop, where that cannot be.
     Beyond {
         /// The hard contact or stop.
@@ -140,6 +147,7 @@ impl AssemblyError {
             AssemblyError::Open { worst, .. } => worst,
             AssemblyError::Wedged(wedge) => &wedge.culprit,
             AssemblyError::Beyond { culprit, .. }
+            | AssemblyError::NoNumber { culprit, .. }
             | AssemblyError::NotUnique { culprit, .. }
             | AssemblyError::Singular { culprit } => culprit,
         }
@@ -152,7 +160,7 @@ impl AssemblyError {
             AssemblyError::Open { others, .. } => others,
             AssemblyError::NotUnique { joint, .. } => std::slice::from_ref(joint),
             AssemblyError::Wedged(wedge) => wedge.joint.as_slice(),
-            AssemblyError::Beyond { .. } | AssemblyError::Singular { .. } => &[],
+            AssemblyError::Beyond { .. } | AssemblyError::NoNumber { .. } | AssemblyError::Singular { .. } => &[],
         }
     }
 
@@ -181,6 +189,7 @@ impl AssemblyError {
             AssemblyError::NotUnique { culprit, joint } => {
                 format!("{culprit} follows the reaction of {joint}, which redundant constraints leave undetermined")
             }
+            AssemblyError::NoNumber { culprit, what } => format!("{culprit} is no number at the start: {what}"),
             AssemblyError::Beyond { culprit, by } => {
                 format!("{culprit} is hard, and the start is beyond it by {by:.3e} m (or rad)")
             }
@@ -205,6 +214,7 @@ impl AssemblyError {
                 "take out the redundancy (`bellcrank check` names it): a spherical or cylindrical joint in the place of a revolute one, or \
                  model = { plane = \"xy\" }; or give the level of the friction with `coulomb`"
             }
+            AssemblyError::NoNumber { .. } => "give it a course with a finite rate at the start; `sqrt(t)` has none",
             AssemblyError::Beyond { .. } => {
                 "start its bodies where they do not touch, or add `push_out = true` to have them moved there"
             }

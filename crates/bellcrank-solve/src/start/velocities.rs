@@ -83,6 +83,10 @@ pub(super) fn solve_velocities(
     if !(0..sizes.len()).any(|i| off(&i)) {
         return Ok(());
     }
+    if let Some(lost) = dynamics.not_finite(point, w).filter(|lost| !lost.is_finite) {
+        point.v = start;
+        return Err(AssemblyError::NoNumber { culprit: lost.subject, what: lost.what });
+    }
     let (by, worst) = closure.open(0.0).into_iter().next().unwrap_or((before, "the model".into()));
     point.v = start;
     let sides = conflict::sides(dynamics, &rows, &closure.metric, point, w);

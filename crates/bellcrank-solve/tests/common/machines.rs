@@ -3,16 +3,22 @@
 //! A machine is run by three methods in Cartesian coordinates and by two in relative ones. Runs that reach their end must agree
 //! within [`AGREEMENT`] times the tolerance, relative to the size of the machine; the others must say why not.
 
+#[path = "mixed.rs"]
+mod mixed;
+
 use bellcrank_model::read::read_text;
 use bellcrank_model::system::System;
 use bellcrank_model::testing::{Random, random_mechanism};
 use bellcrank_solve::choices::{Coordinates, MethodName, Options};
 use bellcrank_solve::record::Silent;
 use bellcrank_solve::run::{Simulation, Status};
+use mixed::between;
 use std::sync::Arc;
 
 /// The tolerance of the runs.
 pub const RTOL: f64 = 1e-6;
+/// A run that takes longer, in s, is given up, and told.
+const PATIENCE: f64 = 20.0;
 /// Runs may differ by this many tolerances.
 pub const AGREEMENT: f64 = 100.0;
 
@@ -26,7 +32,7 @@ pub const WAYS: [(MethodName, Coordinates); 5] = [
 ];
 
 /// The kinds of machines, each with how one is drawn.
-pub const KINDS: [(&str, fn(&mut Random) -> String); 9] = [
+pub const KINDS: [(&str, fn(&mut Random) -> String); 10] = [
     ("tree", |r| at_rest(&random_mechanism(r, 2, 0, false))),
     ("loop", |r| at_rest(&random_mechanism(r, 3, 1, true))),
     ("four-bar", |r| four_bar(r, "plane = \"xy\", ", "")),
@@ -36,12 +42,8 @@ pub const KINDS: [(&str, fn(&mut Random) -> String); 9] = [
     ("contact", contact),
     ("pulse", pulse),
     ("drive", drive),
+    ("mixed", mixed::mixed),
 ];
-
-/// A number between two others.
-fn between(r: &mut Random, low: f64, high: f64) -> f64 {
-    low + (high - low) * 0.5 * (r.number() + 1.0)
-}
 
 /// A four-bar with a spring; in space its parallel hinges are redundant.
 fn four_bar(r: &mut Random, plane: &str, z: &str) -> String {
@@ -202,7 +204,8 @@ fn run(
     coordinates: Coordinates,
     rtol: f64,
 ) -> Result<Vec<(String, f64)>, String> {
-    let options = Options { method, coordinates, until: 1.0, rtol, ..Options::default() };
+    let mut options = Options { method, coordinates, until: 1.0, rtol, ..Options::default() };
+    options.resources.max_seconds = Some(PATIENCE);
     let mut simulation = Simulation::new(system.clone(), options).map_err(|e| e.to_string())?;
     let summary = simulation.run(&mut Silent);
     match summary.status {

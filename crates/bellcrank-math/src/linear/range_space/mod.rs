@@ -73,8 +73,9 @@ fn invert<const R: usize>(r: usize, a: &mut [f64], magnitudes: &[f64]) -> f64 {
     let mut smallest = f64::INFINITY;
     for k in 0..r {
         let pivot = a[k * r + k];
-        // what is no number is no pivot
-        smallest = if pivot >= smallest * magnitudes[k] { smallest } else { pivot / magnitudes[k] };
+        // what is no number is no pivot, whatever comes behind it
+        let stays = smallest.is_nan() || pivot >= smallest * magnitudes[k];
+        smallest = if stays { smallest } else { pivot / magnitudes[k] };
         let inverse = 1.0 / pivot;
         for i in 0..r {
             if i == k {
@@ -324,8 +325,8 @@ impl RangeSpace {
                 6 => invert::<6>(6, inverse, magnitudes),
                 r => invert::<0>(r, inverse, magnitudes),
             };
-            // what is no number stays
-            self.smallest_pivot = if pivot >= self.smallest_pivot { self.smallest_pivot } else { pivot };
+            let stays = self.smallest_pivot.is_nan() || pivot >= self.smallest_pivot;
+            self.smallest_pivot = if stays { self.smallest_pivot } else { pivot };
             let lowers = &self.lowers[p.lower.start as usize..p.lower.end as usize];
             each(lowers, Multiply { a: &self.s, b: &self.inverse, c: &mut self.lower });
             let updates = &self.updates[p.updates.start as usize..p.updates.end as usize];

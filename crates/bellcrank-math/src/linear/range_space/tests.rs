@@ -71,3 +71,17 @@ fn redundant_rows_and_vanishing_masses_are_left_to_others() {
     assert!(RangeSpace::new(one, &[vec![0.0]], one, &[(0, 0)]).is_none());
     assert!(RangeSpace::new(one, &[vec![2.0]], one, &[(0, 0)]).is_some());
 }
+
+#[test]
+fn a_pivot_that_vanishes_is_not_forgotten_behind_others() {
+    // two rows alike on the first body leave 0/0, and others on the bodies behind it are as good as can be
+    let bodies: Vec<Range<usize>> = (0..3).map(|b| b..b + 1).collect();
+    let masses = vec![vec![1.0]; 3];
+    let constraints: Vec<Range<usize>> = (0..5).map(|k| k..k + 1).collect();
+    let gradients = [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2)];
+    let mut space = RangeSpace::new(&bodies, &masses, &constraints, &gradients).unwrap();
+    assert!(!space.factor(&[1.0; 5]), "smallest pivot {}", space.smallest_pivot());
+    // the same within one block
+    let mut space = RangeSpace::new(&bodies, &masses, &[0..3, 3..4, 4..5], &[(0, 0), (1, 1), (2, 2)]).unwrap();
+    assert!(!space.factor(&[1.0; 5]), "smallest pivot {}", space.smallest_pivot());
+}

@@ -87,6 +87,21 @@ pub(super) fn floor(a: &[Interval]) -> Option<Branch> {
     if lo == hi { branch(lo.to_bits() as i64, 0) } else { None }
 }
 
+/// The number of half turns, counted from zero.
+pub(super) fn half_turns(a: &[Interval]) -> Option<Branch> {
+    half_turn(a[0], 0.0)
+}
+
+/// The number of half turns, counted from a quarter turn below zero.
+pub(super) fn half_turns_about_zero(a: &[Interval]) -> Option<Branch> {
+    half_turn(a[0], 0.5)
+}
+
+fn half_turn(x: Interval, from: f64) -> Option<Branch> {
+    let [lo, hi] = [x.lo, x.hi].map(|x| (x / std::f64::consts::PI + from).floor());
+    if lo == hi { branch(lo as i64, 1) } else { None }
+}
+
 pub(super) fn abs(a: &[Interval]) -> Option<Branch> {
     branch(i64::from(less(a[0], Interval::point(0.0))?), 1)
 }

@@ -396,6 +396,40 @@ mod tests {
     }
 
     #[test]
+    fn corners_that_roots_and_inverse_functions_make_are_breakpoints() {
+        let close = |text: &str, until: f64, exact: &[f64]| {
+            let found = times(text, until);
+            let all =
+                found.len() == exact.len() && found.iter().zip(exact).all(|(a, b)| (a - b).abs() < 1e-14 * b.abs());
+            assert!(all, "{text}: {found:?}");
+        };
+        let pi = std::f64::consts::PI;
+        for text in ["sqrt((t - 1)^2)", "sqrt((t-1)*(t-1))", "hypot(t - 1, 0)", "sqrt(pow(t - 1, 2))"] {
+            close(text, 3.0, &[1.0]);
+            let f = parse(text);
+            assert_eq!(
+                (f.jet_with(0.5, &[]).rate, f.jet_with(1.5, &[]).rate, f.value_with(0.25, &[])),
+                (-1.0, 1.0, 0.75),
+                "{text}"
+            );
+        }
+        assert_eq!(times("2*sqrt(t^2 + 1)*sqrt((t + 1)*(t + 2))", 3.0), [0.0; 0]);
+        close("3*acos(cos(2*t))", 5.0, &[pi / 2.0, pi, 1.5 * pi]);
+        close("asin(sin(t)) + 1", 5.0, &[0.5 * pi, 1.5 * pi]);
+        close("atan(tan(t))", 5.0, &[0.5 * pi, 1.5 * pi]);
+        for t in [0.3, 1.7, 3.3, 5.5, 20.1, -2.0, -4.0] {
+            let [a, b, c] = ["acos(cos(t))", "asin(sin(t))", "atan(tan(t))"].map(|text| parse(text).value_with(t, &[]));
+            let exact = [t.cos().acos(), t.sin().asin(), t.tan().atan()];
+            assert!(
+                (a - exact[0]).abs() < 1e-13 && (b - exact[1]).abs() < 1e-13 && (c - exact[2]).abs() < 1e-13,
+                "{t}"
+            );
+            assert!((parse("acos(cos(t))").jet_with(t, &[]).rate - t.sin().signum()).abs() < 1e-15);
+        }
+        assert_eq!(parse("acos(cos(t))").jet_with(0.0, &[]).rate, 1.0);
+    }
+
+    #[test]
     fn breakpoints_of_nested_conditions_count_only_where_they_are_used() {
         assert_eq!(
             times("if(t < 2, if(t < 1, 3, 4), if(t < 1.5, 5, if(t > 7, 1, 0)))", 10.0),

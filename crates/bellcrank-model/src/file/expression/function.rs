@@ -3,6 +3,7 @@
 use super::branches::{self, Pick};
 use super::interval::{self, Interval};
 use super::jet::Jet;
+use std::f64::consts::PI;
 
 /// An operator or a function.
 pub(super) struct Function {
@@ -97,6 +98,42 @@ macro_rules! comparison {
     };
 }
 
+/// A function that undoes a periodic one: straight over half a turn, with a corner or a jump at its ends. The parser puts it in the place of
+/// both, whose derivatives would be 0/0 there.
+macro_rules! folded {
+    ($name:literal $pick:path, $from:literal, $line:ident) => {
+        row(
+            $name,
+            1,
+            ["", ""],
+            |a| $line((a[0] / PI + $from).floor(), a[0])[0],
+            |a| {
+                of(a, |u| {
+                    let [value, slope] = $line((u / PI + $from).floor(), u);
+                    [value, slope, 0.0]
+                })
+            },
+            |a| interval::folded(a[0], $from, $line),
+        )
+        .picks($pick)
+    };
+}
+
+/// acos(cos x) in the k-th half turn, and its slope.
+fn triangle(k: f64, x: f64) -> [f64; 2] {
+    if k.rem_euclid(2.0) == 0.0 { [x - k * PI, 1.0] } else { [(k + 1.0) * PI - x, -1.0] }
+}
+
+/// asin(sin x) in the k-th half turn, which begins at (k − ½)π.
+fn zigzag(k: f64, x: f64) -> [f64; 2] {
+    if k.rem_euclid(2.0) == 0.0 { [x - k * PI, 1.0] } else { [k * PI - x, -1.0] }
+}
+
+/// atan(tan x) in the k-th half turn.
+fn sawtooth(k: f64, x: f64) -> [f64; 2] {
+    [x - k * PI, 1.0]
+}
+
 /// The operators; `^` is the function `pow`, and `neg` the sign before a value.
 static OPERATORS: &[Function] = &[
     row("+", 2, ["", ""], |a| a[0] + a[1], |a| a[0].plus(a[1]), interval::add),
@@ -118,6 +155,9 @@ static OPERATORS: &[Function] = &[
     comparison!(">=" >= not_below),
     comparison!("==" == equal),
     comparison!("!=" != not_equal),
+    folded!("acos cos" branches::half_turns, 0.0, triangle),
+    folded!("asin sin" branches::half_turns_about_zero, 0.5, zigzag),
+    folded!("atan tan" branches::half_turns_about_zero, 0.5, sawtooth),
 ];
 
 /// The functions, in the order of the documentation.

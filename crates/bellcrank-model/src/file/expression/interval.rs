@@ -156,6 +156,17 @@ pub(super) fn tan(a: &[Interval]) -> Interval {
     }
 }
 
+/// A function that is straight over half turns: bounds of one of them, or of all.
+pub(super) fn folded(x: Interval, from: f64, line: fn(f64, f64) -> [f64; 2]) -> Interval {
+    let [first, last] = [x.lo, x.hi].map(|x| (x / PI + from).floor());
+    if first == last {
+        let [a, b] = [x.lo, x.hi].map(|x| line(first, x)[0]);
+        return Interval::new(a.min(b), a.max(b)).widened();
+    }
+    let ends = [first - from, first + 1.0 - from].map(|k| line(first, k * PI)[0]);
+    Interval::new(ends[0].min(ends[1]), ends[0].max(ends[1])).widened()
+}
+
 pub(super) fn abs(a: &[Interval]) -> Interval {
     let x = a[0];
     let least = if x.lo <= 0.0 && x.hi >= 0.0 { 0.0 } else { x.lo.abs().min(x.hi.abs()) };

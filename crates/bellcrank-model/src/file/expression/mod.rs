@@ -23,6 +23,7 @@
 mod bends;
 mod branches;
 mod breaks;
+mod corners;
 mod function;
 mod interval;
 mod jet;

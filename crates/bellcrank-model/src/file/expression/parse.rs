@@ -1,5 +1,6 @@
 //! The grammar of expressions: text to tokens to a postfix program, constants folded on the way.
 
+use super::corners::corner;
 use super::function::{FUNCTIONS, Function, named};
 use super::{DEEPEST, ExpressionFault, Instruction, STACK, Scope};
 use crate::file::suggest::{count, list, nearest, quoted};
@@ -280,8 +281,8 @@ impl Parser<'_> {
             if f.name == "/" && self.program.last() == Some(&Instruction::Number(0.0)) {
                 self.culprit.get_or_insert(fault(at, "division by zero", "", ""));
             }
-            self.program.push(Instruction::Apply(f));
-            return;
+            let f = corner(f, &mut self.program).unwrap_or(f);
+            return self.program.push(Instruction::Apply(f));
         }
         let arguments = &arguments[..n];
         let value = (f.value)(arguments);

@@ -2,7 +2,8 @@
 //!
 //! In every step a signal is the cubic through its values at the beginning, at both thirds and at the end of the step, on the
 //! dense output: an error of fourth order in the step, and no step is left out. Integrals, derivatives and lags of
-//! cubics are exact; steps end at events, so that nothing is smoothed over a jump.
+//! cubics are exact; steps end at events, so that nothing is smoothed over a jump. A step is divided into parts where the value in its
+//! middle shows that one cubic is not enough, or where bounds of the expression leave room for a pulse between the places looked at.
 
 use super::StepView;
 use crate::engines::{Engine, StepError};
@@ -11,10 +12,24 @@ use crate::run::observer::Observer;
 use crate::run::summary::{OutputSummary, Summary};
 use bellcrank_model::Dynamics;
 use bellcrank_model::channel::{Channel, Selection};
+use bellcrank_model::dynamics::StateLaw;
 use bellcrank_model::model::{Filter, Output};
 
 /// Where in a step it is looked.
 const NODES: [f64; 4] = [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
+
+/// The most parts that a step is divided into because a cubic does not follow, and because of what may be hidden.
+const PARTS: usize = 4096;
+const HIDDEN_PARTS: usize = 256;
+
+/// What a part may be wrong by, in tolerances: there are several in a step.
+const SHARE: f64 = 0.1;
+
+/// Searches in vain make the next ones shorter, but not shorter than this.
+const SHORTEST_SEARCH: usize = 4;
+
+/// Bounds of library functions are a little wider than their values.
+const ROUNDING: f64 = 1e-9;
 
 /// Gauss's points and weights on [0, 1] for polynomials up to degree 7: the square of a cubic has 6.
 const GAUSS: [(f64, f64); 4] = [
@@ -93,9 +108,14 @@ fn response(k: usize, z: f64) -> f64 {
 /// What is known of an output so far.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Tracked {
-    /// The signal in the last step, before its filter, and the value of the filter where that began.
-    signal: Cubic,
-    before: f64,
+    /// The signal in the parts of the last step, before its filter, and the value of the filter where each began.
+    signals: Vec<(Cubic, f64)>,
+    /// The largest value of the signal.
+    size: f64,
+    /// How many parts of the next step may be made in search of what is hidden in it.
+    patience: usize,
+    /// When it first changed faster than the parts of a step can follow.
+    lost_at: Option<f64>,
     /// The filter's value at the end of the last step.
     after: f64,
     least: (f64, f64),
@@ -105,12 +125,30 @@ pub(crate) struct Tracked {
     last: f64,
 }
 
-/// The step that signals are known in.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+/// The step that signals are known in: the ends of its parts.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct StepSpan {
+    ends: Vec<f64>,
+    begun: f64,
+}
+
+impl StepSpan {
+    /// The part that a time lies in, its length, and where in it the time is.
+    fn place(&self, t: f64) -> (usize, f64, f64) {
+        let k = self.ends[1..].partition_point(|end| *end < t).min(self.ends.len().saturating_sub(2));
+        let (from, to) = (self.ends[k], self.ends[k + 1]);
+        (k, to - from, ((t - from) / (to - from)).clamp(0.0, 1.0))
+    }
+}
+
+/// What is seen of all outputs in a part of a step.
+struct PartLooks {
     from: f64,
     to: f64,
-    begun: f64,
+    nodes: Vec<[f64; 4]>,
+    middle: Vec<f64>,
+    /// The variables of all outputs at the beginning, in the middle and at the end.
+    variables: [Vec<f64>; 3],
 }
 
 /// What the monitor needs to go on from an earlier state.
@@ -127,13 +165,15 @@ pub(crate) struct OutputMonitor {
     span: StepSpan,
     values: Vec<f64>,
     variables: Vec<f64>,
+    /// What integrals may be wrong by, relative to the largest value of the signal.
+    accuracy: f64,
     /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
     stands_at_end: bool,
 }
 
 impl OutputMonitor {
     /// For the outputs of a model; `None` if it has none.
-    pub fn new(outputs: &[Output], dynamics: &dyn Dynamics) -> Option<OutputMonitor> {
+    pub fn new(outputs: &[Output], dynamics: &dyn Dynamics, accuracy: f64) -> Option<OutputMonitor> {
         if outputs.is_empty() {
             return None;
         }
@@ -147,6 +187,7 @@ impl OutputMonitor {
             span,
             values: Vec::new(),
             variables: Vec::new(),
+            accuracy: SHARE * accuracy,
             stands_at_end: false,
         })
     }
@@ -163,7 +204,7 @@ impl OutputMonitor {
 
     /// What it needs to go on from here later.
     pub fn save(&self) -> SavedOutputs {
-        (self.tracked.clone(), self.span)
+        (self.tracked.clone(), self.span.clone())
     }
 
     /// Goes back to what it knew then.
@@ -199,7 +240,7 @@ impl OutputMonitor {
             return Ok(());
         }
         let t = engine.state().t;
-        self.span = StepSpan { from: t, to: t, begun: t };
+        self.span = StepSpan { ends: vec![t], begun: t };
         observer.state.clone_from(engine.state());
         let mut found = vec![0.0; self.outputs.len()];
         self.look(observer, |k, u| found[k] = u)?;
@@ -213,8 +254,10 @@ impl OutputMonitor {
                 Filter::Derivative => slope,
                 Filter::Integral => 0.0,
             };
-            let signal = Cubic([u, 0.0, 0.0, 0.0]);
-            Tracked { signal, before: y, after: y, least: (y, t), greatest: (y, t), sum: 0.0, squares: 0.0, last: y }
+            let (signals, size, lost_at) = (Vec::new(), u.abs(), None);
+            let (least, greatest) = ((y, t), (y, t));
+            let patience = HIDDEN_PARTS;
+            Tracked { signals, size, patience, lost_at, after: y, least, greatest, sum: 0.0, squares: 0.0, last: y }
         };
         self.tracked = self.outputs.iter().zip(found).zip(slopes).map(start).collect();
         Ok(())
@@ -242,33 +285,102 @@ impl OutputMonitor {
     /// Takes a step into account, up to its end or to the event in it.
     pub fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
         let (from, to) = (view.from, view.to);
-        let h = to - from;
-        if h <= 0.0 {
+        if to <= from {
             return Ok(());
         }
-        let mut nodes = vec![[0.0; 4]; self.outputs.len()];
-        for (i, x) in NODES.into_iter().enumerate() {
-            let t = if i == 3 { to } else { from + x * h };
-            view.observer.go_to(t, &mut *view.engine)?;
-            self.look(view.observer, |k, u| nodes[k][i] = u)?;
+        self.span.ends.clear();
+        self.span.ends.push(from);
+        self.tracked.iter_mut().for_each(|of| of.signals.clear());
+        let mut parts = PARTS;
+        let mut searches: Vec<usize> = self.tracked.iter().map(|of| of.patience).collect();
+        let mut open = vec![(from, to)];
+        while let Some((a, b)) = open.pop() {
+            let part = self.look_over(a, b, view)?;
+            let middle = 0.5 * (a + b);
+            let may_divide = a < middle && middle < b;
+            let coarse = (0..self.outputs.len()).any(|k| self.is_coarse(k, &part, to - from));
+            if coarse && parts == 0 {
+                let lost = (0..self.outputs.len()).filter(|k| self.is_coarse(*k, &part, to - from));
+                lost.collect::<Vec<_>>().into_iter().for_each(|k| _ = self.tracked[k].lost_at.get_or_insert(a));
+            }
+            let coarse = coarse && parts > 0;
+            let hiding = |k: &usize| searches[*k] > 0 && self.may_hide(*k, &part, to - from);
+            let hiding = if coarse || !may_divide { None } else { (0..self.outputs.len()).find(hiding) };
+            if may_divide && (coarse || hiding.is_some()) {
+                *hiding.map_or(&mut parts, |k| &mut searches[k]) -= 1;
+                open.extend([(middle, b), (a, middle)]);
+                continue;
+            }
+            self.span.ends.push(b);
+            for k in 0..self.outputs.len() {
+                let before = self.tracked[k].after;
+                self.tracked[k].signals.push((Cubic::through(part.nodes[k]), before));
+                self.account(k, &part, view)?;
+            }
         }
-        (self.span.from, self.span.to) = (from, to);
-        self.stands_at_end = self.needed.reactive;
-        for (k, nodes) in nodes.into_iter().enumerate() {
-            self.tracked[k].signal = Cubic::through(nodes);
-            self.tracked[k].before = self.tracked[k].after;
-            self.account(k, nodes, view)?;
+        for (of, _) in self.tracked.iter_mut().zip(&searches).filter(|(_, left)| **left == 0) {
+            of.patience = (of.patience / 2).max(SHORTEST_SEARCH);
         }
         Ok(())
     }
 
-    /// Adds the last step to the extremes and means of an output.
-    fn account(&mut self, k: usize, nodes: [f64; 4], view: &mut StepView<'_>) -> Result<(), StepError> {
-        let StepSpan { from, to, .. } = self.span;
-        let (h, filter) = (to - from, self.outputs[k].filter);
+    /// Looks at a part of a step, at its end last.
+    fn look_over(&mut self, from: f64, to: f64, view: &mut StepView<'_>) -> Result<PartLooks, StepError> {
+        let (h, n) = (to - from, self.outputs.len());
+        let variables = [Vec::new(), Vec::new(), Vec::new()];
+        let mut part = PartLooks { from, to, nodes: vec![[0.0; 4]; n], middle: vec![0.0; n], variables };
+        for (i, x) in [(0, NODES[0]), (1, NODES[1]), (4, 0.5), (2, NODES[2]), (3, NODES[3])] {
+            let t = if i == 3 { to } else { from + x * h };
+            view.observer.go_to(t, &mut *view.engine)?;
+            let PartLooks { nodes, middle, variables, .. } = &mut part;
+            self.look(view.observer, |k, u| *(if i == 4 { &mut middle[k] } else { &mut nodes[k][i] }) = u)?;
+            if let Some(place) = [0, 4, 3].iter().position(|at| *at == i) {
+                variables[place].push(t);
+                variables[place].extend_from_slice(&self.values);
+            }
+        }
+        self.stands_at_end = self.needed.reactive;
+        for (of, nodes) in self.tracked.iter_mut().zip(&part.nodes) {
+            of.size = nodes.iter().fold(of.size, |m, u| m.max(u.abs()));
+        }
+        Ok(part)
+    }
+
+    /// Whether the value in the middle of a part shows that a cubic does not follow a signal, as far as that matters in a step.
+    fn is_coarse(&self, k: usize, part: &PartLooks, step: f64) -> bool {
+        let off = (Cubic::through(part.nodes[k]).value(0.5) - part.middle[k]).abs();
+        off * (part.to - part.from) > self.accuracy * self.tracked[k].size * step
+    }
+
+    /// Whether an expression may have values in a part that its ends and slopes do not show, as far as that matters in a step.
+    fn may_hide(&self, k: usize, part: &PartLooks, step: f64) -> bool {
+        let (value, places) = (&self.outputs[k].value, &self.places[k]);
+        if value.is_plain() || places.iter().any(|p| *p >= self.values.len()) {
+            return false;
+        }
+        let [a, m, b] = &part.variables;
+        // the chord, and as much beside it as the middle is twice
+        let range = |i: usize| {
+            let sag = (a[i] - 2.0 * m[i] + b[i]).abs();
+            [a[i].min(b[i]) - sag, a[i].max(b[i]) + sag]
+        };
+        let ranges: Vec<[f64; 2]> = std::iter::once(0).chain(places.iter().map(|p| p + 1)).map(range).collect();
+        let [low, high] = value.bounds(&ranges);
+        let (signal, nodes) = (Cubic::through(part.nodes[k]), part.nodes[k].iter());
+        let slope = signal.slope(0.0).abs().max(signal.slope(1.0).abs());
+        let [least, most] = nodes.fold([f64::INFINITY, f64::NEG_INFINITY], |s, u| [s[0].min(*u), s[1].max(*u)]);
+        let beyond = (least - low).max(high - most) - 0.5 * slope - ROUNDING * self.tracked[k].size;
+        let size = self.tracked[k].size.max(low.abs()).max(high.abs());
+        beyond.is_finite() && beyond * (part.to - part.from) > self.accuracy * size * step
+    }
+
+    /// Adds the last part of a step to the extremes and means of an output.
+    fn account(&mut self, k: usize, part: &PartLooks, view: &mut StepView<'_>) -> Result<(), StepError> {
+        let (from, h, filter) = (part.from, part.to - part.from, self.outputs[k].filter);
+        let last = self.tracked[k].signals.len() - 1;
         let filtered = match filter {
-            Filter::None => nodes,
-            _ => NODES.map(|x| self.filtered(k, x)),
+            Filter::None => part.nodes[k],
+            _ => NODES.map(|x| self.filtered(k, last, h, x)),
         };
         let course = Cubic::through(filtered);
         let of = &mut self.tracked[k];
@@ -298,15 +410,15 @@ impl OutputMonitor {
         Ok(())
     }
 
-    /// The filter's output at a place in the last step.
-    fn filtered(&self, k: usize, x: f64) -> f64 {
-        let (of, h) = (&self.tracked[k], self.span.to - self.span.from);
+    /// The filter's output at a place in a part of the last step.
+    fn filtered(&self, k: usize, part: usize, h: f64, x: f64) -> f64 {
+        let (signal, before) = &self.tracked[k].signals[part];
         match self.outputs[k].filter {
-            Filter::None => of.signal.value(x),
-            Filter::Lag(tau) => of.signal.lagged(of.before, h / tau, x),
-            Filter::Derivative if h > 0.0 => of.signal.slope(x) / h,
-            Filter::Derivative => of.last,
-            Filter::Integral => of.before + h * of.signal.integral(x),
+            Filter::None => signal.value(x),
+            Filter::Lag(tau) => signal.lagged(*before, h / tau, x),
+            Filter::Derivative if h > 0.0 => signal.slope(x) / h,
+            Filter::Derivative => self.tracked[k].last,
+            Filter::Integral => before + h * signal.integral(x),
         }
     }
 
@@ -315,11 +427,15 @@ impl OutputMonitor {
         let t = observer.point.t;
         let first = out.len();
         self.signals(observer, |_, u| out.push(u));
-        let StepSpan { from, to, .. } = self.span;
         for (k, out) in out[first..].iter_mut().enumerate() {
             if self.outputs[k].filter != Filter::None && !self.tracked.is_empty() {
-                let x = if to > from { ((t - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
-                *out = if to > from { self.filtered(k, x) } else { self.tracked[k].last };
+                *out = match self.tracked[k].signals.is_empty() {
+                    true => self.tracked[k].last,
+                    false => {
+                        let (part, h, x) = self.span.place(t);
+                        self.filtered(k, part, h, x)
+                    }
+                };
             }
         }
     }
@@ -342,7 +458,7 @@ impl OutputMonitor {
 
     /// What was found goes into the summary.
     pub fn end(&self, into: &mut Summary) {
-        let span = self.span.to - self.span.begun;
+        let span = self.span.ends.last().map_or(0.0, |to| to - self.span.begun);
         let summary = |(output, of): (&Output, &Tracked)| OutputSummary {
             name: output.name.clone(),
             unit: output.unit,
@@ -353,6 +469,7 @@ impl OutputMonitor {
             mean: if span > 0.0 { of.sum / span } else { of.last },
             rms: if span > 0.0 { (of.squares / span).sqrt() } else { of.last.abs() },
             last: of.last,
+            lost_at: of.lost_at,
         };
         into.outputs = self.outputs.iter().zip(&self.tracked).map(summary).collect();
     }

@@ -129,6 +129,8 @@ pub(crate) struct OutputMonitor {
     variables: Vec<f64>,
     /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
     stands_at_end: bool,
+    /// Whether it does not look any more.
+    resting: bool,
 }
 
 impl OutputMonitor {
@@ -148,7 +150,13 @@ impl OutputMonitor {
             values: Vec::new(),
             variables: Vec::new(),
             stands_at_end: false,
+            resting: false,
         })
+    }
+
+    /// From now on it gives values, and knows nothing of extremes and integrals.
+    pub fn rest(&mut self) {
+        self.resting = true;
     }
 
     /// Names and units.
@@ -243,7 +251,7 @@ impl OutputMonitor {
     pub fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
         let (from, to) = (view.from, view.to);
         let h = to - from;
-        if h <= 0.0 {
+        if h <= 0.0 || self.resting {
             return Ok(());
         }
         let mut nodes = vec![[0.0; 4]; self.outputs.len()];

@@ -58,6 +58,9 @@ class Sweep(Mapping[str, Any]):
 
     There is one row for each run: its number as `row`, what was varied, what was wanted, `status` (finished, doubtful or failed)
     and `reason`. Numbers of a run that failed are NaN.
+
+    Tables go through Arrow's C stream, in batches and without copies of numbers: `pyarrow.table(sweep)`, `polars.DataFrame(sweep)`,
+    `pandas.DataFrame.from_arrow(sweep)`, `duckdb.sql("select … from sweep")`. What is missing is null there.
     """
 
     def __init__(self, core: _bellcrank.StudyTable, folder: str | None = None) -> None:
@@ -86,6 +89,12 @@ class Sweep(Mapping[str, Any]):
         failed = len(self.failures)
         told = f", {failed} failed" if failed else ""
         return f"<Sweep of {self._about.get('model', '')!r}: {self.rows} rows{told}, {len(self)} columns>"
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._core.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._core.__arrow_c_schema__()
 
     @property
     def rows(self) -> int:
@@ -123,23 +132,16 @@ class Sweep(Mapping[str, Any]):
         return pandas.DataFrame({name: column(name, is_text) for name, _, is_text in self._columns})
 
     def to_arrow(self) -> pyarrow.Table:
-        """A table of pyarrow, with units in the metadata of its fields; what is missing is null."""
+        """A table of pyarrow, with units in the metadata of its fields; what is missing is null, and numbers are not copied."""
         import pyarrow
 
-        fields, arrays = [], []
-        for name, unit, is_text in self._columns:
-            kind = pyarrow.string() if is_text else pyarrow.float64()
-            values = [text or None for text in self[name]] if is_text else self[name]
-            arrays.append(pyarrow.array(values, type=kind, from_pandas=True))
-            fields.append(pyarrow.field(name, kind, metadata={"unit": unit} if unit else None))
-        return pyarrow.table(arrays, schema=pyarrow.schema(fields))
+        return pyarrow.table(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """A data frame of Polars."""
+        """A data frame of Polars; what is missing is null, and numbers are not copied."""
         import polars
 
-        frame: polars.DataFrame = polars.from_arrow(self.to_arrow())  # type: ignore[assignment]
-        return frame
+        return polars.DataFrame(self)
 
 
 def open_study(path: str | os.PathLike[str]) -> Sweep:

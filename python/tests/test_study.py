@@ -87,6 +87,47 @@ def test_tables_go_to_pandas_and_arrow() -> None:
     assert table.schema.field("status").type == arrow.string()
 
 
+def test_tables_are_arrow_streams_in_batches_without_copies() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    polars = pytest.importorskip("polars")
+    m = bc.Model("ball", gravity=(0, 0, -9.81))
+    m.parameter("v", 1.0)
+    m.body("ball", mass=1.0, velocity=(0, 0, "v"))
+    rows = 8192 + 5
+    asked: dict[str, Any] = {"outputs": ["ball.z"], "until": 1e-6, "samples": rows, "progress": False}
+    found = bc.sweep(m, {"v": bc.uniform(0, 1), "solve.method": ["dop853"]}, **asked)
+    reader = arrow.RecordBatchReader.from_stream(found)
+    assert reader.schema == found.to_arrow().schema and reader.schema.field("v").nullable
+    sizes = [batch.num_rows for batch in reader]
+    assert sizes == [8192, 5]
+    table = arrow.table(found)
+    assert table.column("v").to_numpy().tolist() == found["v"].tolist()
+    assert table.column("solve.method").to_pylist() == ["dop853"] * rows
+    assert table.column("reason").null_count == rows and table.column("v").null_count == 0
+    # the same memory
+    (_, data) = table.column("v").chunk(0).buffers()
+    assert data.address == found["v"].__array_interface__["data"][0]
+    frame = polars.DataFrame(found)
+    assert frame.height == rows and frame["v"].to_list() == found["v"].tolist()
+    assert frame["status"].unique().to_list() == ["finished"] and frame["reason"].null_count() == rows
+    # the stream keeps the table alive
+    column = table.column("v").slice(8190, 4)
+    kept = column.to_pylist()
+    del found, frame, reader
+    assert column.to_pylist() == kept and table.num_rows == rows
+
+
+def test_rows_that_failed_are_null_in_arrow_streams() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    masses = [-1 if k % 3 == 0 else 1 for k in range(20)]
+    found = bc.sweep(swing(), {"body.bob.mass": masses}, outputs=["bob.y.min"], until=0.01, progress=False)
+    column = arrow.table(found).column("bob.y.min").to_pylist()
+    assert [value is None for value in column] == [mass < 0 for mass in masses]
+    assert [value for value in column if value is not None] == found["bob.y.min"][np.array(masses) > 0].tolist()
+    reasons = arrow.table(found).column("reason").to_pylist()
+    assert [text is not None for text in reasons] == [mass < 0 for mass in masses]
+
+
 def test_the_file_can_be_read_by_others(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     found = bc.sweep(swing(), {"length": [0.5, 1.0]}, outputs=["bob.y.min"], until=0.1, out=tmp_path / "s")

@@ -1,12 +1,44 @@
-//! Results as an Arrow stream, by Arrow's C interface: one batch of columns for each chunk of frames, nothing copied.
+//! Tables as Arrow streams, by Arrow's C interface: batches of columns, in which numbers are not copied.
 
-use crate::results::ColumnFrames;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::io;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
+
+/// A table that goes out in batches.
+pub trait Batches: Send + Sync + 'static {
+    /// The columns.
+    fn fields(&self) -> Vec<Field<'_>>;
+    /// How many batches there are.
+    fn batches(&self) -> usize;
+    /// A column of a batch, by the numbers of both.
+    fn column(&self, batch: usize, column: usize) -> io::Result<Cells<'_>>;
+}
+
+/// A column, as its schema tells it.
+pub struct Field<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its unit, for the metadata.
+    pub unit: &'a str,
+    /// Whether it holds texts, not numbers.
+    pub is_text: bool,
+    /// Whether values may be missing.
+    pub nullable: bool,
+}
+
+/// A column of a batch.
+pub enum Cells<'a> {
+    /// Numbers that are all there.
+    Whole(&'a [f64]),
+    /// Numbers, of which NaN is missing.
+    Numbers(&'a [f64]),
+    /// Texts, of which an empty one is missing.
+    Texts(&'a [String]),
+}
 
 #[repr(C)]
 struct ArrowSchema {
@@ -81,10 +113,37 @@ struct Texts {
     metadata: Vec<u8>,
 }
 
-/// The frames that an array looks into, and its buffers.
+/// The table that an array looks into, what was made for it, and its buffers.
 struct Buffers {
-    _frames: Arc<ColumnFrames>,
+    _table: Arc<dyn Batches>,
+    _made: Made,
     buffers: Vec<*const c_void>,
+}
+
+/// What of an array is not in the table: which values are there, by bits; where each text begins, and their bytes.
+#[derive(Default)]
+struct Made {
+    there: Vec<u8>,
+    begins: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Made {
+    /// Notes which values are there; gives how many are not.
+    fn note(&mut self, there: impl ExactSizeIterator<Item = bool>) -> i64 {
+        self.there = vec![0; there.len().div_ceil(8)];
+        let mut missing = 0;
+        for (k, there) in there.enumerate() {
+            self.there[k / 8] |= u8::from(there) << (k % 8);
+            missing += i64::from(!there);
+        }
+        missing
+    }
+
+    /// Where the bits stand, if they are needed.
+    fn bits(&self, missing: i64) -> *const c_void {
+        if missing == 0 { null() } else { self.there.as_ptr().cast() }
+    }
 }
 
 release!(release_schema, ArrowSchema, Texts);
@@ -122,24 +181,29 @@ fn schema(format: &str, name: &str, metadata: Vec<u8>, children: Vec<ArrowSchema
     })
 }
 
-/// The fields of a table: all numbers, with their units in the metadata.
-fn table_schema(frames: &ColumnFrames) -> PyResult<ArrowSchema> {
-    let fields = frames.names.iter().zip(&frames.units);
-    let field = |(name, unit): (&String, &String)| schema("g", name, metadata(&[("unit", unit)]), Vec::new());
-    schema("+s", "", Vec::new(), fields.map(field).collect::<PyResult<_>>()?)
+/// The fields of a table, with their units in the metadata.
+fn table_schema(table: &dyn Batches) -> PyResult<ArrowSchema> {
+    const NULLABLE: i64 = 2;
+    let field = |of: Field<'_>| {
+        let unit = if of.nullable && of.unit.is_empty() { Vec::new() } else { metadata(&[("unit", of.unit)]) };
+        let made = schema(if of.is_text { "u" } else { "g" }, of.name, unit, Vec::new())?;
+        Ok(ArrowSchema { flags: if of.nullable { NULLABLE } else { 0 }, ..made })
+    };
+    schema("+s", "", Vec::new(), table.fields().into_iter().map(field).collect::<PyResult<_>>()?)
 }
 
 fn array(
-    frames: &Arc<ColumnFrames>,
-    length: usize,
+    table: &Arc<dyn Batches>,
+    (length, missing): (usize, i64),
+    made: Made,
     buffers: Vec<*const c_void>,
     children: Vec<ArrowArray>,
 ) -> ArrowArray {
-    let kept = Buffers { _frames: frames.clone(), buffers };
+    let kept = Buffers { _table: table.clone(), _made: made, buffers };
     let mut owned = Box::new(Owned { children: boxed(children), _kept: kept });
     ArrowArray {
         length: length as i64,
-        null_count: 0,
+        null_count: missing,
         offset: 0,
         n_buffers: owned._kept.buffers.len() as i64,
         n_children: owned.children.len() as i64,
@@ -151,9 +215,34 @@ fn array(
     }
 }
 
-/// A stream over frames: the next chunk, and what went wrong.
+/// A column of a batch as an array: numbers stay where they are.
+fn column(table: &Arc<dyn Batches>, batch: usize, number: usize) -> io::Result<ArrowArray> {
+    let mut made = Made::default();
+    let (size, buffers) = match table.column(batch, number)? {
+        Cells::Whole(x) => ((x.len(), 0), vec![null(), x.as_ptr().cast()]),
+        Cells::Numbers(x) => {
+            let missing = made.note(x.iter().map(|x| !x.is_nan()));
+            ((x.len(), missing), vec![made.bits(missing), x.as_ptr().cast()])
+        }
+        Cells::Texts(texts) => {
+            let missing = made.note(texts.iter().map(|text| !text.is_empty()));
+            made.begins.push(0);
+            for text in texts {
+                made.bytes.extend(text.as_bytes());
+                let end = i32::try_from(made.bytes.len());
+                made.begins.push(end.map_err(|_| io::Error::other("the texts of a batch are longer than 2 GB"))?);
+            }
+            let places = vec![made.bits(missing), made.begins.as_ptr().cast(), made.bytes.as_ptr().cast()];
+            ((texts.len(), missing), places)
+        }
+    };
+    // what `made` holds stays where it is when `made` itself moves
+    Ok(array(table, size, made, buffers, Vec::new()))
+}
+
+/// A stream over a table: the next batch, and what went wrong.
 struct Stream {
-    frames: Arc<ColumnFrames>,
+    table: Arc<dyn Batches>,
     next: usize,
     problem: CString,
 }
@@ -168,7 +257,7 @@ fn refuse(stream: &mut Stream, problem: &str) -> c_int {
 unsafe extern "C" fn get_schema(it: *mut ArrowArrayStream, out: *mut ArrowSchema) -> c_int {
     // SAFETY: the consumer passes the stream that it got, and room for a schema
     let stream = unsafe { &mut *((*it).private_data as *mut Stream) };
-    match table_schema(&stream.frames) {
+    match table_schema(&*stream.table) {
         Ok(schema) => {
             // SAFETY: as above
             unsafe { out.write(schema) };
@@ -181,18 +270,16 @@ unsafe extern "C" fn get_schema(it: *mut ArrowArrayStream, out: *mut ArrowSchema
 unsafe extern "C" fn get_next(it: *mut ArrowArrayStream, out: *mut ArrowArray) -> c_int {
     // SAFETY: as above
     let stream = unsafe { &mut *((*it).private_data as *mut Stream) };
-    let frames = stream.frames.clone();
-    let next = if stream.next < frames.chunks() {
-        let mut columns = Vec::with_capacity(frames.names.len());
-        for j in 0..frames.names.len() {
-            match frames.slice(j, stream.next) {
-                Ok(slice) => columns.push(array(&frames, slice.len(), vec![null(), slice.as_ptr().cast()], Vec::new())),
-                Err(e) => return refuse(stream, &e.to_string()),
-            }
-        }
+    let table = stream.table.clone();
+    let next = if stream.next < table.batches() {
+        let columns = (0..table.fields().len()).map(|j| column(&table, stream.next, j)).collect::<io::Result<Vec<_>>>();
+        let columns = match columns {
+            Ok(columns) => columns,
+            Err(e) => return refuse(stream, &e.to_string()),
+        };
         let rows = columns.first().map_or(0, |column| column.length as usize);
         stream.next += 1;
-        array(&frames, rows, vec![null()], columns)
+        array(&table, (rows, 0), Made::default(), vec![null()], columns)
     } else {
         // the end is an array that is released already
         ArrowArray {
@@ -227,8 +314,8 @@ unsafe extern "C" fn release_stream(it: *mut ArrowArrayStream) {
 }
 
 /// The capsule of `__arrow_c_stream__`.
-pub fn stream<'py>(py: Python<'py>, frames: &Arc<ColumnFrames>) -> PyResult<Bound<'py, PyCapsule>> {
-    let private = Box::new(Stream { frames: frames.clone(), next: 0, problem: CString::default() });
+pub fn stream<'py>(py: Python<'py>, table: Arc<dyn Batches>) -> PyResult<Bound<'py, PyCapsule>> {
+    let private = Box::new(Stream { table, next: 0, problem: CString::default() });
     let stream = ArrowArrayStream {
         get_schema: Some(get_schema),
         get_next: Some(get_next),
@@ -245,8 +332,8 @@ pub fn stream<'py>(py: Python<'py>, frames: &Arc<ColumnFrames>) -> PyResult<Boun
 }
 
 /// The capsule of `__arrow_c_schema__`.
-pub fn schema_of<'py>(py: Python<'py>, frames: &ColumnFrames) -> PyResult<Bound<'py, PyCapsule>> {
-    PyCapsule::new_with_value_and_destructor(py, table_schema(frames)?, c"arrow_schema", |mut schema, _| {
+pub fn schema_of<'py>(py: Python<'py>, table: &dyn Batches) -> PyResult<Bound<'py, PyCapsule>> {
+    PyCapsule::new_with_value_and_destructor(py, table_schema(table)?, c"arrow_schema", |mut schema, _| {
         if let Some(release) = schema.release {
             // SAFETY: as above
             unsafe { release(&mut schema) }

@@ -1,5 +1,6 @@
 //! What a run recorded: columns as arrays and Arrow, the summary, evidence, files.
 
+use crate::arrow::{Batches, Cells, Field};
 use crate::description::Compiled;
 use crate::errors::{ResultsError, failed, json, unknown_channel};
 use crate::{arrays, arrow};
@@ -51,7 +52,7 @@ impl ColumnFrames {
     }
 
     /// The number of pieces that columns come in.
-    pub fn chunks(&self) -> usize {
+    fn chunks(&self) -> usize {
         match &self.source {
             ResultSource::Memory(memory) => memory.slices(0).count(),
             ResultSource::File(_) => 1,
@@ -59,7 +60,7 @@ impl ColumnFrames {
     }
 
     /// A piece of a column.
-    pub fn slice(&self, column: usize, chunk: usize) -> io::Result<&[f64]> {
+    fn slice(&self, column: usize, chunk: usize) -> io::Result<&[f64]> {
         match &self.source {
             ResultSource::Memory(memory) => Ok(memory.slices(column).nth(chunk).unwrap_or_default()),
             ResultSource::File(_) => self.column(column),
@@ -105,6 +106,21 @@ pub struct Results {
     ended: RunEnd,
     made: Option<Made>,
     scene: Option<Value>,
+}
+
+impl Batches for ColumnFrames {
+    fn fields(&self) -> Vec<Field<'_>> {
+        let both = self.names.iter().zip(&self.units);
+        both.map(|(name, unit)| Field { name, unit, is_text: false, nullable: false }).collect()
+    }
+
+    fn batches(&self) -> usize {
+        self.chunks()
+    }
+
+    fn column(&self, batch: usize, column: usize) -> io::Result<Cells<'_>> {
+        self.slice(column, batch).map(Cells::Whole)
+    }
 }
 
 fn unreadable(e: io::Error) -> PyErr {
@@ -229,11 +245,11 @@ impl Results {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // the protocol lets a producer keep to its own schema
         let _ = requested_schema;
-        arrow::stream(py, &self.frames)
+        arrow::stream(py, self.frames.clone())
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        arrow::schema_of(py, &self.frames)
+        arrow::schema_of(py, &*self.frames)
     }
 
     /// What `bellcrank run --json` prints.

@@ -1,15 +1,16 @@
 //! Studies from Python: on threads of this process, or row by row wherever an executor has room.
 
-use crate::arrays;
+use crate::arrow::{Batches, Cells, Field};
 use crate::description::Description;
 use crate::errors::{self, Kind, ResultsError, reported};
-use bellcrank::results::tidy::{TidyTable, TidyValues};
+use crate::{arrays, arrow};
+use bellcrank::results::tidy::{GROUP, TidyColumn, TidyTable, TidyValues};
 use bellcrank::study::{self, Jobs, LedgerError, Models, Row, StudyError, StudyProgress};
 use bellcrank::{Read, Report};
-use bellcrank_model::read::Template;
+use bellcrank_model::read::{Template, Uses};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyCapsule};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -48,6 +49,14 @@ impl Models for Swept {
 
     fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
         self.template.number(&self.all(overrides), path)
+    }
+
+    fn numbers(&self, overrides: &[String], paths: &[&str]) -> Result<Vec<f64>, Report> {
+        self.template.numbers(&self.all(overrides), paths)
+    }
+
+    fn uses(&self, overrides: &[String]) -> Option<Uses> {
+        self.template.uses(&self.all(overrides)).ok()
     }
 
     fn digest(&self) -> Result<u128, Report> {
@@ -218,6 +227,32 @@ pub fn parts_of(path: PathBuf) -> PyResult<Vec<(String, Option<PathBuf>)>> {
 #[pyclass(frozen, module = "bellcrank._bellcrank")]
 pub struct StudyTable(Arc<TidyTable>);
 
+/// The rows of a batch.
+fn rows_of<T>(list: &[T], batch: usize) -> &[T] {
+    let from = (batch * GROUP).min(list.len());
+    &list[from..(from + GROUP).min(list.len())]
+}
+
+impl Batches for TidyTable {
+    fn fields(&self) -> Vec<Field<'_>> {
+        fn field(c: &TidyColumn) -> Field<'_> {
+            Field { name: &c.name, unit: &c.unit, is_text: c.is_text, nullable: true }
+        }
+        self.columns.iter().map(field).collect()
+    }
+
+    fn batches(&self) -> usize {
+        self.rows().div_ceil(GROUP)
+    }
+
+    fn column(&self, batch: usize, column: usize) -> std::io::Result<Cells<'_>> {
+        Ok(match &self.values[column] {
+            TidyValues::Numbers(list) => Cells::Numbers(rows_of(list, batch)),
+            TidyValues::Texts(list) => Cells::Texts(rows_of(list, batch)),
+        })
+    }
+}
+
 #[pymethods]
 impl StudyTable {
     /// Reads a folder that a study wrote, or its table.
@@ -241,6 +276,20 @@ impl StudyTable {
     /// The metadata of the file.
     fn about(&self) -> Vec<(String, String)> {
         self.0.about.clone()
+    }
+
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // the protocol lets a producer keep to its own schema
+        let _ = requested_schema;
+        arrow::stream(py, self.0.clone())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema_of(py, &*self.0)
     }
 
     /// The numbers of a column as an array, or its texts as a list.

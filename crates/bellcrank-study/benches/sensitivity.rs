@@ -1,12 +1,12 @@
 //! Sensitivities of some twenty machines against differences of tight runs: `cargo bench -p bellcrank-study --bench sensitivity`, with
 //! parts of names to choose some; with `--adjoint`, those on the way back; with
-//! `--both`, both ways against each other; with `--many`, processor seconds of 1 to 1000 parameters.
+//! `--both`, both ways against each other; with `--many`, processor seconds of 1 to 1000 parameters; with `--one plain|forward|adjoint NUMBER
+//! [PARAMETERS]`, one run of a machine and nothing else, for `benches/sensitivity/count`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use bellcrank_study::sensitivity::Mode;
-use std::fmt::Write;
 
 /// Processor seconds of this process.
 fn seconds() -> f64 {
@@ -17,30 +17,19 @@ fn seconds() -> f64 {
     fields.get(10).zip(fields.get(11)).map_or(f64::NAN, |(user, system)| (user + system) / 100.0)
 }
 
-/// A chain of masses on springs with a stiffness, a damping and a mass of its own for each.
-fn chain(links: usize) -> String {
-    let mut text = String::from("model = { plane = \"xy\" }\n[parameter]\n");
-    for k in 0..links {
-        let _ = writeln!(text, "k{k} = {}\nc{k} = 0.2\nm{k} = {}", 40.0 + k as f64 % 7.0, 1.0 + 0.1 * (k % 3) as f64);
-    }
-    for k in 0..links {
-        let _ = writeln!(text, "[body.b{k}]\nmass = \"m{k}\"\nat = [{k}, 0]\nvelocity = [{}, 0]", (k % 5) as f64 * 0.1);
-        let before = if k == 0 { "ground".into() } else { format!("b{}", k - 1) };
-        let _ = writeln!(
-            text,
-            "[force.f{k}]\ntype = \"spring-damper\"\nbetween = [\"{before}\", \"b{k}\"]\nat = [[{}, 0], [{k}, 0]]\n\
-             stiffness = \"k{k}\"\ndamping = \"c{k}\"\nlength = 0.9",
-            k as f64 - 1.0,
-        );
-    }
-    text
+/// A chain of 334 masses for 20 s.
+fn chained() -> common::Machine {
+    let text: &str = Box::leak(common::chain(334).into_boxed_str());
+    common::machine(text, &["b333.x"], &[], 20.0).solved(&["method=dop853"])
+}
+
+fn all_of_chain() -> Vec<String> {
+    (0..334).flat_map(|k| ["k", "c", "m"].map(|name| format!("{name}{k}"))).collect()
 }
 
 /// The cost of a gradient by ever more parameters of one machine.
 fn many() {
-    let text: &str = Box::leak(chain(334).into_boxed_str());
-    let machine = common::machine(text, &["b333.x"], &[], 20.0).solved(&["method=dop853"]);
-    let all: Vec<String> = (0..334).flat_map(|k| ["k", "c", "m"].map(|name| format!("{name}{k}"))).collect();
+    let (machine, all) = (chained(), all_of_chain());
     for count in [1, 10, 100, 1000] {
         let begun = seconds();
         let found = machine.answer_by(Mode::Adjoint, &all[all.len() - count..]).unwrap_or_else(|e| panic!("{e}"));
@@ -48,7 +37,38 @@ fn many() {
     }
 }
 
+/// The machines that are counted: those of the comparison, and the chain.
+fn counted(number: usize) -> common::Machine {
+    match common::machines::ALL.get(number) {
+        Some(machine) => *machine,
+        None => chained(),
+    }
+}
+
+/// One run, plain or with derivatives by some of the machine's parameters.
+fn one(way: &str, number: usize, parameters: usize) {
+    let machine = counted(number);
+    let to: Vec<String> = match number < common::machines::ALL.len() {
+        true => machine.to.iter().map(|s| s.to_string()).collect(),
+        false => all_of_chain(),
+    };
+    let to = &to[..parameters.clamp(1, to.len())];
+    let steps = match way {
+        "nothing" => return,
+        "plain" => machine.plain().statistics.steps,
+        "forward" => machine.answer_by(Mode::Forward, to).unwrap_or_else(|e| panic!("{e}")).steps,
+        _ => machine.answer_by(Mode::Adjoint, to).unwrap_or_else(|e| panic!("{e}")).steps,
+    };
+    println!("{} {} {steps}", machine.name(), to.len());
+}
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|a| a == "--one") {
+        let number = |k: usize| arguments.get(at + k).and_then(|a| a.parse().ok());
+        let way = arguments.get(at + 1).map_or("plain", String::as_str);
+        return one(way, number(2).unwrap_or(0), number(3).unwrap_or(usize::MAX));
+    }
     let has = |flag: &str| std::env::args().any(|a| a == flag);
     if has("--many") {
         return many();
@@ -57,11 +77,7 @@ fn main() {
     let mode = if has("--adjoint") { Mode::Adjoint } else { Mode::Forward };
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     for (k, machine) in common::machines::ALL.iter().enumerate() {
-        let name = machine.model.lines().find(|l| !l.is_empty()).unwrap_or("");
-        let name = format!(
-            "{k:2} {}",
-            if machine.model.contains('\n') { machine.model.lines().nth(2).unwrap_or(name) } else { name }
-        );
+        let name = format!("{k:2} {}", machine.name());
         if !wanted.is_empty() && !wanted.iter().any(|w| name.contains(w.as_str())) {
             continue;
         }

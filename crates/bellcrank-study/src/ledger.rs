@@ -322,16 +322,6 @@ impl<S: Deref<Target = Study>> Ledger<S> {
     }
 }
 
-/// Rows with the indices of their points, as bytes for another process.
-pub fn packed(rows: &[(u64, Row)]) -> io::Result<Vec<u8>> {
-    postcard::to_stdvec(rows).map_err(io::Error::other)
-}
-
-/// What [`packed`] made.
-pub fn unpacked(bytes: &[u8]) -> io::Result<Vec<(u64, Row)>> {
-    postcard::from_bytes(bytes).map_err(io::Error::other)
-}
-
 /// A row as it is written: its length, itself, its checksum.
 fn record(row: &Row) -> io::Result<Vec<u8>> {
     let bytes = postcard::to_stdvec(row).map_err(io::Error::other)?;

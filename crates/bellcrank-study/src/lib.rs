@@ -32,6 +32,7 @@
 //! ```
 
 mod axis;
+mod chunk;
 mod column;
 mod digest;
 mod distribution;
@@ -48,10 +49,11 @@ mod study;
 
 pub use axis::{Axis, AxisValue, Target};
 pub use bellcrank_results::tidy::TABLE;
+pub use chunk::{packed, unpacked};
 pub use column::{Column, Measure};
 pub use distribution::{Distribution, normal_quantile};
 pub use file::{STUDY, VARY};
-pub use ledger::{Ledger, LedgerError, StudyOutcome, is_study, packed, unpacked};
+pub use ledger::{Ledger, LedgerError, StudyOutcome, is_study};
 pub use models::{Models, of_text};
 pub use row::{Row, Status};
 pub use run::{Jobs, StudyError, StudyProgress, run};

@@ -2,7 +2,7 @@
 
 use crate::digest::Digest;
 use bellcrank_model::file::Report;
-use bellcrank_model::read::{Read, Template};
+use bellcrank_model::read::{Read, Template, Uses};
 use std::path::Path;
 
 /// A model that is read again and again, with other values each time.
@@ -13,6 +13,15 @@ pub trait Models: Send + Sync {
     fn find(&self, overrides: &[String]) -> Result<(), Report>;
     /// The number that an override of a path would replace, in SI units.
     fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report>;
+    /// The same for several paths, with the model read as seldom as can be.
+    fn numbers(&self, overrides: &[String], paths: &[&str]) -> Result<Vec<f64>, Report> {
+        paths.iter().map(|path| self.number(overrides, path)).collect()
+    }
+    /// Which entries of the file use which parameters, where that is known.
+    fn uses(&self, overrides: &[String]) -> Option<Uses> {
+        let _ = overrides;
+        None
+    }
     /// A digest of all that it is made of.
     fn digest(&self) -> Result<u128, Report>;
 }
@@ -28,6 +37,14 @@ impl Models for Template {
 
     fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
         Template::number(self, overrides, path)
+    }
+
+    fn numbers(&self, overrides: &[String], paths: &[&str]) -> Result<Vec<f64>, Report> {
+        Template::numbers(self, overrides, paths)
+    }
+
+    fn uses(&self, overrides: &[String]) -> Option<Uses> {
+        Template::uses(self, overrides).ok()
     }
 
     fn digest(&self) -> Result<u128, Report> {

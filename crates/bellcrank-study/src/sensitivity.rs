@@ -11,7 +11,7 @@ use bellcrank_model::{Model, System};
 use bellcrank_solve::Options;
 use bellcrank_solve::choices::{Said, Voice};
 use bellcrank_solve::sensitivity::{
-    Asked, Measure, Measured, Sensitivities, SensitivityError, Varied, gradients, sensitivities,
+    Asked, Measure, Measured, Member, Members, Sensitivities, SensitivityError, Varied, gradients_of, sensitivities_of,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -158,20 +158,17 @@ pub fn answer(
         }
         Arc::new(model.into_system())
     };
-    let mut varied = Vec::new();
-    for p in &parameters {
-        let model = |value: f64| models.read(&[set, &[format!("{}={value:?}", p.path)]].concat()).map(&compiled);
-        varied.push(Varied::new(p.name.clone(), p.value, model)?);
-    }
     let system = compiled(base);
+    let members = members(models, set, &parameters, &compiled);
     let many = !question.over_time && parameters.len() >= MANY * columns.len();
     if question.mode == Mode::Adjoint || question.mode == Mode::Auto && many {
         let of: Vec<(String, Measure)> =
             columns.iter().map(signal).map(|(output, measure)| (output.to_string(), measure)).collect();
-        match gradients(&system, &varied, &of, &options) {
+        match gradients_of(&system, &members, &of, &options) {
             Ok(found) => {
                 let (method, steps, events) = (found.method, found.statistics.steps, found.events);
                 let (measured, places) = (found.measured, vec![0; columns.len()]);
+                drop(members);
                 return Ok(Answer {
                     columns,
                     measured,
@@ -189,7 +186,7 @@ pub fn answer(
             Err(e) => return Err(e.into()),
         }
     }
-    let curves = sensitivities(&system, &varied, &asked, &options)?;
+    let curves = sensitivities_of(&system, &members, &asked, &options)?;
     let mut measured = Vec::new();
     let mut places = Vec::new();
     for column in &columns {
@@ -199,7 +196,32 @@ pub fn answer(
         places.push(place);
     }
     let (method, steps, events) = (curves.method, curves.statistics.steps, curves.events);
+    drop(members);
     Ok(Answer { columns, measured, parameters, places, curves: Some(curves), method, steps, events, options })
+}
+
+/// The parameters with what makes models beside their values.
+fn members<'a>(
+    models: &'a dyn Models,
+    set: &'a [String],
+    parameters: &'a [Parameter],
+    compiled: &'a dyn Fn(Read) -> Arc<System>,
+) -> Members<'a> {
+    let uses = models.uses(set);
+    let list = parameters.iter().map(|p| Member {
+        name: p.name.clone(),
+        value: p.value,
+        delta: Varied::delta(p.value),
+        reach: uses.as_ref().and_then(|uses| uses.reach(&p.path)),
+    });
+    Members::new(list.collect(), move |which, c| {
+        let moved = which.iter().map(|k| {
+            let p = &parameters[*k];
+            format!("{}={:?}", p.path, p.value + c * Varied::delta(p.value))
+        });
+        let overrides: Vec<String> = set.iter().cloned().chain(moved).collect();
+        models.read(&overrides).map(compiled).map_err(|report| SensitivityError::Model(report.to_string()))
+    })
 }
 
 /// The output and the measure of a column.
@@ -219,7 +241,7 @@ fn asked(question: &Question, columns: &[Column]) -> Asked {
         }
     }
     let over_time = question.over_time || columns.iter().any(|c| signal(c).1 != Measure::Final);
-    Asked { outputs, over_time }
+    Asked { outputs, over_time, at_samples: question.over_time }
 }
 
 fn columns(question: &Question, model: &Model) -> Result<Vec<Column>, Report> {
@@ -253,8 +275,16 @@ fn parameters(models: &dyn Models, set: &[String], question: &Question, base: &R
                 ));
             }
         };
-        let value = models.number(set, &path)?;
-        Ok(Parameter { name: name.to_string(), path, unit, value })
+        Ok((name.to_string(), path, unit))
     };
-    question.to.iter().map(of).collect()
+    let found: Vec<(String, String, String)> = question.to.iter().map(of).collect::<Result<_, Report>>()?;
+    let paths: Vec<&str> = found.iter().map(|(_, path, _)| path.as_str()).collect();
+    let values = models.numbers(set, &paths)?;
+    let made = found.iter().zip(values).map(|((name, path, unit), value)| Parameter {
+        name: name.clone(),
+        path: path.clone(),
+        unit: unit.clone(),
+        value,
+    });
+    Ok(made.collect())
 }

@@ -19,6 +19,7 @@ mod output;
 mod part;
 mod place;
 mod probe;
+mod reach;
 mod shape;
 mod signal;
 mod start;
@@ -29,6 +30,7 @@ pub use fields::*;
 pub use flexible::{BEAM, MODAL};
 pub use fmu::FMU;
 pub use input::lasting_unit;
+pub use reach::{Reach, Uses};
 pub use visual::VISUAL;
 
 /// A model file that was read.
@@ -160,17 +162,24 @@ impl Template {
 
     /// The number that an override of this path would replace, in SI units: expressions and units are read as in the file.
     pub fn number(&self, overrides: &[String], path: &str) -> Result<f64, Report> {
+        self.numbers(overrides, &[path]).map(|found| found[0])
+    }
+
+    /// The numbers that overrides of some paths would replace; the model is read once.
+    pub fn numbers(&self, overrides: &[String], paths: &[&str]) -> Result<Vec<f64>, Report> {
         let document = self.with(overrides)?;
         let parameters = self.read(overrides)?.parameters;
-        let what = crate::file::suggest::quoted(path);
-        let Some(node) = crate::file::find(&document.root, path) else {
-            let problem = Diagnostic::error(format!("{what} has no value in {}", self.path));
-            let help =
-                "write its value into the file, or name another path such as body.crank.mass or force.spring.at.0.1";
-            return Err(problem.help(help).into());
-        };
         let context = Context { parameters: &parameters, plane: false, variables: &[], folder: None, laws: None };
-        context.number(node, &what, crate::file::units::ANY).map_err(|problem| document.report(problem.into()))
+        let number = |path: &&str| {
+            let what = crate::file::suggest::quoted(path);
+            let Some(node) = crate::file::find(&document.root, path) else {
+                let problem = Diagnostic::error(format!("{what} has no value in {}", self.path));
+                let help = "write its value into the file, or name another path such as body.crank.mass or force.spring.at.0.1";
+                return Err(problem.help(help).into());
+            };
+            context.number(node, &what, crate::file::units::ANY).map_err(|problem| document.report(problem.into()))
+        };
+        paths.iter().map(number).collect()
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `signals.rs` | what forces and states compute from the state |
 //! | `start.rs`, `switching.rs` | the start; events |
 //! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs`, `limits.rs` | what can be seen of a point |
+//! | `reach.rs` | the rows that a value of the model reaches |
 
 mod balance;
 mod bias;
@@ -23,6 +24,7 @@ mod limits;
 mod not_finite;
 mod observe;
 mod queries;
+mod reach;
 pub mod signals;
 mod start;
 mod switching;
@@ -37,6 +39,7 @@ use crate::joints::{Equation, Motion, Plain};
 use crate::model::Model;
 use crate::parallel::each_block;
 use crate::space::Space;
+pub use reach::ReachedRows;
 use std::sync::Arc;
 use tables::{Gradients, PLAIN, Tables};
 use turns::Turns;

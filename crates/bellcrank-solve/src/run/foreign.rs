@@ -44,6 +44,16 @@ impl Simulation {
         self.monitors.outputs.iter().flat_map(|outputs| outputs.integrals()).collect()
     }
 
+    /// The step size that will be tried next.
+    pub(crate) fn next_step(&self) -> f64 {
+        self.engine.step_size()
+    }
+
+    /// Outputs are no longer looked at in every step: they have no extremes and no integrals then.
+    pub(crate) fn leave_outputs(&mut self) {
+        self.monitors.outputs.iter_mut().for_each(|outputs| outputs.rest());
+    }
+
     /// The present sizes of the equations.
     pub fn sizes(&self) -> EquationSizes {
         let layout = self.observer.dynamics.layout();

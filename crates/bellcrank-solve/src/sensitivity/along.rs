@@ -5,7 +5,7 @@ use super::multi_step::MultiStep;
 use super::neighbours::{Pair, SIGNS, Side, refused};
 use super::one_step::OneStep;
 use super::tangent::{Tangent, reach};
-use super::{ASIDE, Asked, Row, Sensitivities, SensitivityError, Varied, unsolved};
+use super::{ASIDE, Asked, Members, Row, Sensitivities, SensitivityError, unsolved};
 use crate::analyses::begin;
 use crate::choices::{MethodName, Options};
 use crate::methods::tableau::{DORMAND_PRINCE_8, Tableau};
@@ -49,7 +49,7 @@ pub(super) struct Along<'a> {
     nominal: Simulation,
     /// The places of the outputs among those of the model.
     places: Vec<usize>,
-    pairs: Vec<Pair>,
+    pairs: Vec<Pair<'a>>,
     tangents: Vec<Tangent>,
     route: Option<Route>,
     /// Where the tangents were known last, the latest at the end; the first is a moment before it.
@@ -73,6 +73,14 @@ type Base = (State, Vec<Tangent>, usize);
 /// Where a neighbour began to run itself: its events and its integrals so far.
 type Begun = (usize, Vec<[f64; 2]>);
 
+/// Where a step has to end.
+#[derive(Clone, Copy)]
+struct Limit {
+    t: f64,
+    /// Whether it is one of the samples, or the end of the run.
+    sample: bool,
+}
+
 /// What a step may have met.
 struct Met {
     events: usize,
@@ -83,18 +91,25 @@ impl<'a> Along<'a> {
     /// At the start.
     pub fn new(
         system: &Arc<System>,
-        varied: &[Varied],
+        members: &'a Members<'a>,
         asked: &'a Asked,
         options: &Options,
     ) -> Result<Along<'a>, SensitivityError> {
+        let varied = &members.list;
         let mut options = options.clone();
         options.record.clone_from(&asked.outputs);
         options.resources.threads = Some(1);
-        let nominal = begin::simulation(system, options.clone())?;
+        let mut nominal = begin::simulation(system, options.clone())?;
+        if !asked.over_time {
+            nominal.leave_outputs();
+        }
         let mut tangents = Vec::new();
         let mut pairs = Vec::new();
-        for of in varied {
-            let (pair, start) = Pair::new(of, &options, &nominal)?;
+        for k in 0..varied.len() {
+            let (mut pair, start) = Pair::new(members, &[k], &options, &nominal)?;
+            if !asked.over_time {
+                pair.far.iter_mut().for_each(|side| side.run.leave_outputs());
+            }
             pairs.push(pair);
             tangents.push(start);
         }
@@ -174,17 +189,21 @@ impl<'a> Along<'a> {
         Ok(())
     }
 
-    /// The next sample, or the end of the run.
-    fn limit(&self) -> f64 {
+    /// The next sample or the end of the run, or where a row is due between them.
+    fn limit(&self) -> Limit {
         let until = self.options.until;
-        match self.options.sample.filter(|_| self.asked.over_time) {
-            Some(distance) => {
-                let next = self.begun + (self.samples + 1) as f64 * distance;
-                // the last one may miss the end by rounding
-                if next > until - 1e-9 * distance { until } else { next }
-            }
-            None => until,
+        let at = |t: f64| Limit { t, sample: true };
+        if !self.asked.over_time {
+            return at(until);
         }
+        if let Some(distance) = self.options.sample.filter(|_| self.asked.at_samples) {
+            let next = self.begun + (self.samples + 1) as f64 * distance;
+            // the last one may miss the end by rounding
+            return at(if next > until - 1e-9 * distance { until } else { next });
+        }
+        let parts = self.tableau().map_or(1.0, |tableau| (0.5 * tableau.order as f64).floor().max(1.0));
+        let next = self.nominal.t() + self.nominal.next_step() / parts;
+        if parts > 1.0 && next < until { Limit { t: next, sample: false } } else { at(until) }
     }
 
     fn met(&self) -> Met {
@@ -195,14 +214,14 @@ impl<'a> Along<'a> {
     fn step(&mut self) -> Result<(), SensitivityError> {
         let (earlier, limit) = (self.met(), self.limit());
         self.order = self.nominal.order();
-        self.nominal.step_within(limit)?;
+        self.nominal.step_within(limit.t)?;
         let gap = self.nominal.last_gap().filter(|gap| earlier.gap != Some(*gap));
         let events = self.nominal.events().len() > earlier.events;
         let Some(base) = self.bases.back().map(|base| base.0.clone()) else { return Ok(()) };
         if events || gap.is_some_and(|gap| self.breaks_move(&base, gap)) {
             return self.cross(&earlier);
         }
-        let arrives = self.nominal.t() >= limit || gap.is_some();
+        let arrives = self.nominal.t() >= limit.t || gap.is_some();
         if !arrives && self.tableau().is_none() && self.nominal.t() - base.t < SHORTEST * self.span() {
             return Ok(());
         }
@@ -254,10 +273,16 @@ impl<'a> Along<'a> {
         state
     }
 
-    /// Records what is due at the end of a step.
-    fn arrive(&mut self, limit: f64) -> Result<(), SensitivityError> {
-        let sampled = self.nominal.t() >= limit;
+    /// Counts a sample that was reached; whether one was.
+    fn count(&mut self, limit: Limit) -> bool {
+        let sampled = limit.sample && self.nominal.t() >= limit.t;
         self.samples += sampled as usize;
+        sampled
+    }
+
+    /// Records what is due at the end of a step.
+    fn arrive(&mut self, limit: Limit) -> Result<(), SensitivityError> {
+        let sampled = self.count(limit);
         if self.asked.over_time { self.row(sampled) } else { Ok(()) }
     }
 
@@ -267,7 +292,7 @@ impl<'a> Along<'a> {
             return notes.moving.contains(&gap);
         }
         let until = self.options.until;
-        self.pairs.iter_mut().flat_map(|pair| &mut pair.sides).any(|side| {
+        self.pairs.iter_mut().flat_map(|pair| &mut pair.far).any(|side| {
             side.run.forget_breaks();
             // others, at which nothing jumps, may lie before it
             let mut at = before.clone();
@@ -367,11 +392,10 @@ impl<'a> Along<'a> {
                 let why = format!("with a little more or less the run does not meet the same events: {what}");
                 return Err(refused(&name, why));
             }
-            let limit = self.limit();
-            self.samples += (t >= limit) as usize;
-            self.nominal.step_within(self.limit())?;
+            self.count(self.limit());
+            self.nominal.step_within(self.limit().t)?;
         }
-        self.samples += (self.nominal.t() >= self.limit()) as usize;
+        self.count(self.limit());
         if let Some(notes) = &mut self.notes {
             let events = self.nominal.events()[earlier.events..].iter().map(|e| e.name.clone()).collect();
             let to = self.nominal.state().clone();
@@ -418,8 +442,8 @@ impl<'a> Along<'a> {
             let ends = pair.far.each_ref().map(|side| side.run.state());
             *tangent = Tangent::between(dynamics, ends[0], ends[1], 2.0 * pair.reach);
             pair.far.iter_mut().for_each(Side::refresh);
+            pair.restart_near(state)?;
             for (i, sign) in SIGNS.into_iter().enumerate() {
-                pair.sides[i].restart(&tangent.moved(dynamics, sign * pair.delta, state))?;
                 let weight = sign / (2.0 * pair.reach);
                 let (now, then) = (pair.far[i].run.output_integrals(), &begun[2 * k + i].1);
                 for (out, place) in self.found.through_events.iter_mut().zip(&self.places) {

@@ -13,7 +13,7 @@ pub(super) fn project(
     kkt: &mut Kkt,
     dynamics: &dyn Dynamics,
     at: &State,
-    pairs: &mut [Pair],
+    pairs: &mut [Pair<'_>],
     tangents: &mut [Tangent],
 ) -> Result<(), LinearError> {
     let m = dynamics.layout().m();
@@ -23,7 +23,7 @@ pub(super) fn project(
     let mut open = [vec![0.0; m], vec![0.0; m]];
     for (pair, tangent) in pairs.iter_mut().zip(tangents) {
         open.iter_mut().for_each(|rows| rows.fill(0.0));
-        let (sides, delta) = pair.beside(&at.v, (&tangent.q, &tangent.v, &tangent.z));
+        let (sides, delta) = pair.beside(at, (&tangent.q, &tangent.v, &tangent.z));
         for (side, sign) in sides.iter_mut().zip(SIGNS) {
             side.place(&tangent.moved(dynamics, sign * delta, at));
             let Side { dynamics, w, point, .. } = side;

@@ -30,7 +30,7 @@
 //!     read_text("fall.toml", &text, &[]).map(|read| std::sync::Arc::new(read.model.into_system()))
 //! };
 //! let varied = Varied::new("g", 9.81, |g| model(g))?;
-//! let asked = Asked { outputs: vec!["height".into()], over_time: false };
+//! let asked = Asked { outputs: vec!["height".into()], over_time: false, at_samples: false };
 //! let found = sensitivities(&model(9.81)?, &[varied], &asked, &Options::default())?;
 //! let end = found.measure(0, Measure::Final)?; // z = −½ g t²
 //! assert!((end.derivatives[0] + 0.5).abs() < 1e-9);
@@ -42,14 +42,16 @@ mod along;
 mod constraints;
 mod curve;
 mod measures;
+mod members;
 mod moves;
 mod multi_step;
 mod neighbours;
 mod one_step;
 mod tangent;
 
-pub use adjoint::{Gradients, gradients};
+pub use adjoint::{Gradients, gradients, gradients_of};
 pub use measures::{Measure, Measured};
+pub use members::{Member, Members};
 
 use crate::choices::Options;
 use crate::engines::{Statistics, StepError};
@@ -114,6 +116,8 @@ pub struct Asked {
     pub outputs: Vec<String>,
     /// Whether they are wanted over time, or for extremes and means; else at both ends of the run alone.
     pub over_time: bool,
+    /// Whether steps end at the samples of the options, for curves; else a few rows in each step are enough for extremes and means.
+    pub at_samples: bool,
 }
 
 /// Outputs with their derivatives at a time.
@@ -181,6 +185,8 @@ pub enum SensitivityError {
         /// Its name.
         method: &'static str,
     },
+    /// A model beside a parameter's value cannot be made.
+    Model(String),
     /// A run does not go through the same events from everywhere beside its states.
     Events {
         /// Which.
@@ -207,6 +213,7 @@ impl fmt::Display for SensitivityError {
                 "adjoint gradients are those of one-step methods: `{method}` remembers several steps, with sizes and orders of their own\n\
                  help: use method = \"dop853\", or \"gen-alpha\" for a stiff machine; the forward mode takes any method"
             ),
+            SensitivityError::Model(why) => write!(f, "{why}"),
             SensitivityError::Events { what } => write!(
                 f,
                 "there are no gradients: from beside its states the run does not meet the same events ({what})\n\
@@ -233,16 +240,26 @@ impl From<StepError> for SensitivityError {
 
 /// Runs a model and carries the derivatives of its outputs by parameters along.
 ///
-/// Rows stand at the start, at all accepted steps, and at the samples of the options, at which steps end. Without samples, integrals and
-/// extremes are as exact as polynomials through the steps.
+/// Rows stand at the start, at all accepted steps, and at the samples of the options, if they are asked for. Integrals and extremes are as
+/// exact as polynomials through the rows; the long steps of methods of high order are cut for them.
 pub fn sensitivities(
     system: &Arc<System>,
     varied: &[Varied],
     asked: &Asked,
     options: &Options,
 ) -> Result<Sensitivities, SensitivityError> {
+    sensitivities_of(system, &Members::of(varied), asked, options)
+}
+
+/// The same for parameters whose models are made when they are needed.
+pub fn sensitivities_of(
+    system: &Arc<System>,
+    members: &Members<'_>,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Sensitivities, SensitivityError> {
     check_outputs(system, &asked.outputs)?;
-    Along::new(system, varied, asked, options)?.run()
+    Along::new(system, members, asked, options)?.run()
 }
 
 fn check_outputs(system: &System, outputs: &[String]) -> Result<(), SensitivityError> {

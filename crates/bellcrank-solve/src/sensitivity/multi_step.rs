@@ -51,7 +51,7 @@ struct Past {
 
 impl MultiStep {
     /// For some equations from a state on.
-    pub fn new(dynamics: &Arc<dyn Dynamics>, from: &State, pairs: &[Pair], tangents: &[Tangent]) -> MultiStep {
+    pub fn new(dynamics: &Arc<dyn Dynamics>, from: &State, pairs: &[Pair<'_>], tangents: &[Tangent]) -> MultiStep {
         let made =
             |dynamics: &Arc<dyn Dynamics>| Step::new(dynamics.clone(), ggl(), Point::at(from, dynamics.layout()));
         let step = made(dynamics);
@@ -76,7 +76,7 @@ impl MultiStep {
         &mut self,
         to: &State,
         order: usize,
-        pairs: &[Pair],
+        pairs: &[Pair<'_>],
         tangents: &mut [Tangent],
     ) -> Result<(), LinearError> {
         let mut at = Point::at(to, self.dynamics.layout());

@@ -1,7 +1,7 @@
 //! The two models beside a parameter's value, and what is asked of them.
 
 use super::tangent::{Tangent, add};
-use super::{FAR, SensitivityError, Varied};
+use super::{FAR, Members, SensitivityError};
 use crate::analyses::begin;
 use crate::choices::Options;
 use crate::engines::StepError;
@@ -9,7 +9,7 @@ use crate::linear::kkt::Kkt;
 use crate::run::Simulation;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::dynamics::Scale;
-use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
 use std::sync::Arc;
 
 /// Runs of neighbours through an event are this exact: their difference is divided by twice a part in a million.
@@ -21,6 +21,12 @@ const LOPSIDED: f64 = 0.05;
 /// States may be moved along by this part of their sizes: δ² is then far below what is asked, and rounding over δ too.
 const MOVED: f64 = 1.0 / (1 << 14) as f64;
 
+/// A displacement of coordinates, velocities and states.
+type Along<'s> = (&'s [f64], &'s [f64], &'s [f64]);
+
+/// f − M v̇ − Gᵀλ.
+const BALANCE: [(f64, Piece); 3] = [(1.0, Piece::Force), (-1.0, Piece::MassAccel), (-1.0, Piece::GtLambda)];
+
 /// The signs of the two sides.
 pub(super) const SIGNS: [f64; 2] = [-1.0, 1.0];
 
@@ -31,19 +37,27 @@ pub(super) struct Side {
     pub w: Workspace,
     pub point: Point,
     kkt: Kkt,
+    row: Vec<f64>,
 }
 
-/// Both, and two further apart, which start and pass events, and take differences wherever states do not move along far: rounding counts
-/// less there.
-pub(super) struct Pair {
+/// Two models beside that of the run, 16 δ away, which start and pass events, and take differences wherever states do not move along far:
+/// rounding counts less there. Where states do, two that are nearer are made.
+pub(super) struct Pair<'a> {
     pub name: String,
-    pub delta: f64,
-    pub sides: [Side; 2],
     pub far: [Side; 2],
-    /// Half of the distance between these.
+    /// Half of the distance between these; one where several parameters differ.
     pub reach: f64,
+    near: Near<'a>,
     /// A length of the model or one radian for each coordinate.
     scales: Vec<f64>,
+}
+
+/// Two models p − δ and p + δ, once somebody asks for them.
+struct Near<'a> {
+    members: &'a Members<'a>,
+    which: Vec<usize>,
+    options: Options,
+    made: Option<[Side; 2]>,
 }
 
 /// The rates of a tangent in the coordinates of a chart.
@@ -61,7 +75,8 @@ impl Side {
         let dynamics = run.equations().clone();
         let (w, kkt) = (dynamics.workspace(), Kkt::new(dynamics.clone()));
         let point = Point::at(run.state(), dynamics.layout());
-        Side { run, w, point, kkt, dynamics }
+        let row = vec![0.0; dynamics.layout().n()];
+        Side { run, w, point, kkt, row, dynamics }
     }
 
     /// Goes on from a state behind an event, on the equations that hold there.
@@ -88,16 +103,39 @@ impl Side {
     }
 }
 
-impl Pair {
-    /// The neighbours at their starts, and how these differ.
-    pub fn new(of: &Varied, options: &Options, nominal: &Simulation) -> Result<(Pair, Tangent), SensitivityError> {
+impl Near<'_> {
+    fn both(&self, far: bool) -> Result<[Simulation; 2], SensitivityError> {
+        let [minus, plus] = self.members.both(&self.which, far)?;
+        Ok([begin::simulation(&minus, self.options.clone())?, begin::simulation(&plus, self.options.clone())?])
+    }
+
+    /// Both, on the equations that hold at a state.
+    fn at(&self, state: &State) -> Result<[Side; 2], SensitivityError> {
+        let mut sides = self.both(false)?.map(Side::new);
+        sides.iter_mut().try_for_each(|side| side.restart(state))?;
+        Ok(sides)
+    }
+
+    fn delta(&self) -> f64 {
+        if self.which.len() == 1 { self.members.list[self.which[0]].delta } else { 1.0 / FAR }
+    }
+}
+
+impl<'a> Pair<'a> {
+    /// The neighbours of one parameter, or of several at once, at their starts, and how these differ.
+    pub fn new(
+        members: &'a Members<'a>,
+        which: &[usize],
+        options: &Options,
+        nominal: &Simulation,
+    ) -> Result<(Pair<'a>, Tangent), SensitivityError> {
         let options = Options { coordinates: nominal.plan().coordinates, ..options.clone() };
-        let tight = tight(&options);
-        let made = |system: &Arc<System>| begin::simulation(system, tight.clone());
-        let both = |[minus, plus]: &[Arc<System>; 2]| Ok::<_, SensitivityError>([made(minus)?, made(plus)?]);
-        let (sides, far) = (both(&of.sides)?, both(&of.far)?);
-        sides.iter().chain(&far).try_for_each(|run| check_side(&of.name, nominal, run))?;
-        let (here, dynamics, reach) = (nominal.state(), &**nominal.equations(), FAR * of.delta);
+        let near = Near { members, which: which.to_vec(), options: tight(&options), made: None };
+        let of = &members.list[which[0]];
+        let far = near.both(true)?;
+        far.iter().try_for_each(|run| check_side(&of.name, nominal, run))?;
+        let reach = if which.len() == 1 { FAR * of.delta } else { 1.0 };
+        let (here, dynamics) = (nominal.state(), &**nominal.equations());
         let ends = [&far[0], &far[1]].map(|run| Tangent::between(dynamics, here, run.state(), reach));
         let across = ends[0].q.iter().zip(&ends[1].q).fold(0.0f64, |m, (a, b)| m.max((a + b).abs()));
         if (across - LOPSIDED * ends[0].size().max(ends[1].size())) * reach > 1e-9 * dynamics.length() {
@@ -105,20 +143,44 @@ impl Pair {
             return Err(refused(&of.name, why));
         }
         let start = Tangent::between(dynamics, far[0].state(), far[1].state(), 2.0 * reach);
-        let (sides, far) = (sides.map(Side::new), far.map(Side::new));
+        let far = far.map(Side::new);
         let scales = dynamics.scales().iter().map(|scale| size(scale, dynamics.length())).collect();
-        Ok((Pair { name: of.name.clone(), delta: of.delta, sides, far, reach, scales }, start))
+        Ok((Pair { name: of.name.clone(), far, reach, near, scales }, start))
+    }
+
+    /// Both go on from a state, on the equations that hold there.
+    pub fn restart(&mut self, from: &State) -> Result<(), StepError> {
+        self.far.iter_mut().try_for_each(|side| side.restart(from))?;
+        self.restart_near(from)
+    }
+
+    /// The nearer two go on from a state.
+    pub fn restart_near(&mut self, from: &State) -> Result<(), StepError> {
+        self.near.made.iter_mut().flatten().try_for_each(|side| side.restart(from))
     }
 
     /// The models that differences are taken with where states are moved along a displacement, and half of their distance.
-    pub fn beside(&mut self, v: &[f64], (dq, dv, dz): (&[f64], &[f64], &[f64])) -> (&mut [Side; 2], f64) {
+    pub fn beside(&mut self, at: &State, along: Along<'_>) -> (&mut [Side; 2], f64) {
+        if self.is_far_enough(&at.v, along) {
+            return (&mut self.far, self.reach);
+        }
+        if self.near.made.is_none() {
+            self.near.made = self.near.at(at).ok();
+        }
+        let delta = self.near.delta();
+        match &mut self.near.made {
+            Some(sides) => (sides, delta),
+            // where nearer ones do not start, these must do
+            None => (&mut self.far, self.reach),
+        }
+    }
+
+    /// Whether a displacement by the distance of the far models is small.
+    fn is_far_enough(&self, v: &[f64], (dq, dv, dz): Along<'_>) -> bool {
         let q = dq.iter().zip(&self.scales).map(|(d, scale)| (d / scale).abs());
         let v = dv.iter().zip(&self.scales).zip(v).map(|((d, scale), v)| (d / (scale + v.abs())).abs());
         let most = q.chain(v).chain(dz.iter().map(|d| d.abs())).fold(0.0, f64::max);
-        match most * self.reach <= MOVED {
-            true => (&mut self.far, self.reach),
-            false => (&mut self.sides, self.delta),
-        }
+        most * self.reach <= MOVED
     }
 
     /// Shows a point to both sides, with their weights in a central difference.
@@ -137,16 +199,24 @@ impl Pair {
     pub fn imbalance(
         &mut self,
         at: &Point,
-        (dq, dv, dz): (&[f64], &[f64], &[f64]),
+        (dq, dv, dz): Along<'_>,
         whole: bool,
         out: &mut Imbalance,
     ) -> Result<(), LinearError> {
         let Imbalance { load, rows, qdot, zdot } = out;
         [&mut *load, &mut *rows, &mut *qdot, &mut *zdot].into_iter().for_each(|x| x.fill(0.0));
-        let (sides, delta) = self.beside(&at.v, (dq, dv, dz));
+        let moves = !self.is_far_enough(&at.v, (dq, dv, dz));
+        let (sides, delta) = match moves {
+            true => {
+                let mut state = State::default();
+                at.store(&mut state);
+                self.beside(&state, (dq, dv, dz))
+            }
+            false => (&mut self.far, self.reach),
+        };
         for (side, sign) in sides.iter_mut().zip(SIGNS) {
             let (c, weight) = (sign * delta, sign / (2.0 * delta));
-            let Side { dynamics, w, point, kkt, .. } = side;
+            let Side { dynamics, w, point, kkt, row, .. } = side;
             point.clone_from(at);
             add(c, dq, &mut point.q);
             add(c, dv, &mut point.v);
@@ -157,12 +227,14 @@ impl Pair {
                 kkt.accelerate(point, w)?;
                 add(weight, &point.vdot, load);
             } else {
-                dynamics.add(weight, Piece::Force, point, w, load);
-                dynamics.add(-weight, Piece::MassAccel, point, w, load);
-                dynamics.add(-weight, Piece::GtLambda, point, w, load);
+                // as one row, which takes one pass over the bodies
+                dynamics.set(&BALANCE, point, w, row);
+                add(weight, row, load);
                 dynamics.add(-weight, Piece::Acceleration, point, w, rows);
             }
-            dynamics.add(weight, Piece::Flow, point, w, zdot);
+            if !zdot.is_empty() {
+                dynamics.add(weight, Piece::Flow, point, w, zdot);
+            }
             dynamics.rates(&point.q, &point.v, &mut point.qdot);
             add(weight, &point.qdot, qdot);
         }

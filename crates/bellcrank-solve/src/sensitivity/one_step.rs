@@ -58,7 +58,7 @@ impl OneStep {
         &mut self,
         tableau: &Tableau,
         (from, t, to): (&State, f64, &State),
-        pairs: &mut [Pair],
+        pairs: &mut [Pair<'_>],
         tangents: &mut [Tangent],
     ) -> Result<(), LinearError> {
         let (n, h) = (from.q.len(), t - from.t);
@@ -127,7 +127,7 @@ impl OneStep {
     /// The rates of a tangent, with the factors of the state.
     fn differentiate(
         &mut self,
-        pair: &mut Pair,
+        pair: &mut Pair<'_>,
         s: &[f64],
         k: usize,
         stage: std::ops::Range<usize>,
@@ -154,7 +154,7 @@ impl OneStep {
     }
 
     /// Puts tangents onto the constraints at a state.
-    pub fn project(&mut self, at: &State, pairs: &mut [Pair], tangents: &mut [Tangent]) -> Result<(), LinearError> {
+    pub fn project(&mut self, at: &State, pairs: &mut [Pair<'_>], tangents: &mut [Tangent]) -> Result<(), LinearError> {
         self.point.set(at);
         self.w.invalidate();
         self.dynamics.realize(&self.point, &mut self.w);

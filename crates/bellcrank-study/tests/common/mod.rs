@@ -7,13 +7,15 @@ use bellcrank_model::file::Report;
 use bellcrank_model::read::Template;
 use bellcrank_solve::choices::{Options, Said};
 use bellcrank_solve::record::Silent;
-use bellcrank_solve::run::Status;
+use bellcrank_solve::run::{Status, Summary};
 use bellcrank_solve::{Simulation, begin};
-use bellcrank_study::sensitivity::{Answer, Mode, Question, QuestionError, answer};
+use bellcrank_study::sensitivity::{Answer, Mode, Question, QuestionError, RTOL, answer};
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A machine, what is asked of it, and how it is run.
+#[derive(Clone, Copy)]
 pub struct Machine {
     /// An example, or the text of a model.
     pub model: &'static str,
@@ -69,6 +71,24 @@ impl Machine {
 
     fn set(&self) -> Vec<String> {
         self.set.iter().map(|s| s.to_string()).collect()
+    }
+
+    /// A name for tables: that of the file, or a line of the text.
+    pub fn name(&self) -> &'static str {
+        let first = self.model.lines().find(|l| !l.is_empty()).unwrap_or("");
+        if self.model.contains('\n') { self.model.lines().nth(2).unwrap_or(first) } else { first }
+    }
+
+    /// The run alone, with the tolerance that derivatives would have.
+    pub fn plain(&self) -> Summary {
+        let read = self.template().and_then(|t| t.read(&self.set())).unwrap_or_else(|e| panic!("{e}"));
+        let mut options = Options::from_arguments(&read.settings, &self.said()).expect("options");
+        if !self.solve.iter().any(|s| s.starts_with("rtol")) {
+            options.rtol = options.rtol.min(RTOL);
+        }
+        options.resources.threads = Some(1);
+        let mut run = begin::simulation(read.model.into_system(), options).unwrap_or_else(|e| panic!("{e}"));
+        run.run(&mut Silent)
     }
 
     pub fn answer(&self) -> Result<Answer, QuestionError> {
@@ -146,4 +166,23 @@ impl Machine {
         }
         worst
     }
+}
+
+/// A chain of masses on springs with a stiffness, a damping and a mass of its own for each.
+pub fn chain(links: usize) -> String {
+    let mut text = String::from("model = { plane = \"xy\" }\n[parameter]\n");
+    for k in 0..links {
+        let _ = writeln!(text, "k{k} = {}\nc{k} = 0.2\nm{k} = {}", 40.0 + k as f64 % 7.0, 1.0 + 0.1 * (k % 3) as f64);
+    }
+    for k in 0..links {
+        let _ = writeln!(text, "[body.b{k}]\nmass = \"m{k}\"\nat = [{k}, 0]\nvelocity = [{}, 0]", (k % 5) as f64 * 0.1);
+        let before = if k == 0 { "ground".into() } else { format!("b{}", k - 1) };
+        let _ = writeln!(
+            text,
+            "[force.f{k}]\ntype = \"spring-damper\"\nbetween = [\"{before}\", \"b{k}\"]\nat = [[{}, 0], [{k}, 0]]\n\
+             stiffness = \"k{k}\"\ndamping = \"c{k}\"\nlength = 0.9",
+            k as f64 - 1.0,
+        );
+    }
+    text
 }

@@ -169,6 +169,8 @@ pub(crate) struct OutputMonitor {
     accuracy: f64,
     /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
     stands_at_end: bool,
+    /// Whether it does not look any more.
+    resting: bool,
 }
 
 impl OutputMonitor {
@@ -189,7 +191,13 @@ impl OutputMonitor {
             variables: Vec::new(),
             accuracy: SHARE * accuracy,
             stands_at_end: false,
+            resting: false,
         })
+    }
+
+    /// From now on it gives values, and knows nothing of extremes and integrals.
+    pub fn rest(&mut self) {
+        self.resting = true;
     }
 
     /// Names and units.
@@ -285,7 +293,7 @@ impl OutputMonitor {
     /// Takes a step into account, up to its end or to the event in it.
     pub fn step(&mut self, view: &mut StepView<'_>) -> Result<(), StepError> {
         let (from, to) = (view.from, view.to);
-        if to <= from {
+        if to <= from || self.resting {
             return Ok(());
         }
         self.span.ends.clear();

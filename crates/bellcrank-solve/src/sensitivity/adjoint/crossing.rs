@@ -5,6 +5,7 @@ use super::super::neighbours::SIGNS;
 use super::super::tangent::{APART, Tangent, add};
 use super::super::{SensitivityError, unsolved};
 use super::equations::Equations;
+use super::families::Family;
 use super::{Back, refused};
 use crate::analyses::begin;
 use crate::run::Simulation;
@@ -52,8 +53,9 @@ impl Back<'_> {
             }
         }
         self.beside = Some(beside);
-        let mut pairs = std::mem::take(&mut self.pairs);
-        for (p, pair) in pairs.iter_mut().enumerate() {
+        let mut families = std::mem::take(&mut self.families);
+        // through events each parameter goes alone
+        for Family { pair, members } in &mut families {
             let mut own = self.none(from).swap_remove(0);
             let of = std::slice::from_mut(pair);
             let mut route = super::OneStep::new(&dynamics, from);
@@ -63,10 +65,10 @@ impl Back<'_> {
             pair.far.iter_mut().try_for_each(|side| side.restart(from))?;
             for (m, behind) in behind.iter().enumerate() {
                 let change = behind.dot(&ends.state) + self.of_integrals(m, &ends);
-                self.gradients[m][p] += change - self.ahead[0][m].dot(&own);
+                self.gradients[m][members[0].number] += change - self.ahead[0][m].dot(&own);
             }
         }
-        self.pairs = pairs;
+        self.families = families;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The matrices of the linearized equations at a point, and products with their transposes.
 
-use super::super::neighbours::Pair;
 use super::super::tangent::{Tangent, add, directions};
+use super::families::Family;
 use crate::formulation::ggl;
 use crate::linear::kkt::Kkt;
 use crate::newton::Iteration;
@@ -129,7 +129,7 @@ impl Equations {
     pub fn project(
         &mut self,
         at: &State,
-        pairs: &mut [Pair],
+        families: &mut [Family<'_>],
         adjoints: &mut [Tangent],
         gradients: &mut [Vec<f64>],
     ) -> Result<(), LinearError> {
@@ -152,14 +152,16 @@ impl Equations {
             rows.push(spread);
         }
         let mut out = [vec![0.0; m], vec![0.0; self.dynamics.layout().m_rates()]];
-        for (p, pair) in pairs.iter_mut().enumerate() {
+        for Family { pair, members } in families {
             out.iter_mut().for_each(|o| o.fill(0.0));
             pair.across(&point, |c, dynamics, point, w| {
                 dynamics.add(c, Piece::Position, point, w, &mut out[0]);
                 dynamics.add(c, Piece::Velocity, point, w, &mut out[1]);
             });
             for (gradient, rows) in gradients.iter_mut().zip(&rows) {
-                gradient[p] -= dot(&rows[0], &out[0]) + dot(&rows[1], &out[1]);
+                for of in members.iter() {
+                    gradient[of.number] -= of.of_constraints(&rows[0], &out[0]) + of.of_constraints(&rows[1], &out[1]);
+                }
             }
         }
         Ok(())

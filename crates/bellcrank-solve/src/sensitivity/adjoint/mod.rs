@@ -9,7 +9,7 @@
 //!
 //! It is the transpose of what [`sensitivities`](super::sensitivities) computes, step by step, so that both agree to the rounding of differences.
 //! The states of all accepted steps are kept; stages are computed anew on the way back. A parameter costs its start, and two values of
-//! the equations for each stage or point: nothing is factored or solved for it.
+//! the equations for each stage or point: nothing is factored or solved for it. Parameters that change rows of their own share these (`families`).
 //!
 //! The method of the run must be one of one step: generalized-α and its kin, whose points are followed by the law of second order that the
 //! forward way takes, or an explicit one, stage by stage. Bdf is refused, with what to use.
@@ -19,16 +19,17 @@
 
 mod crossing;
 mod equations;
+mod families;
 mod points;
 mod stages;
 
 use super::along::Along;
 use super::measures::{Functional, Measure, Measured};
 use super::moves::{Move, Smooth};
-use super::neighbours::{Pair, SIGNS, refused};
+use super::neighbours::{SIGNS, refused};
 use super::one_step::OneStep;
 use super::tangent::{Tangent, add, directions};
-use super::{Asked, Sensitivities, SensitivityError, Varied, check_outputs, unsolved};
+use super::{Asked, Members, Sensitivities, SensitivityError, Varied, check_outputs, unsolved};
 use crate::analyses::begin;
 use crate::choices::{MethodName, Options};
 use crate::engines::Statistics;
@@ -39,6 +40,7 @@ use bellcrank_model::file::expression::Jet;
 use bellcrank_model::model::Output;
 use bellcrank_model::{State, System};
 use equations::Equations;
+use families::{Families, Family, alone, may_stay, shared};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -67,6 +69,16 @@ pub fn gradients(
     of: &[(String, Measure)],
     options: &Options,
 ) -> Result<Gradients, SensitivityError> {
+    gradients_of(system, &Members::of(varied), of, options)
+}
+
+/// The same for parameters whose models are made when they are needed: of those whose reach is known, many share two.
+pub fn gradients_of(
+    system: &Arc<System>,
+    members: &Members<'_>,
+    of: &[(String, Measure)],
+    options: &Options,
+) -> Result<Gradients, SensitivityError> {
     let mut outputs: Vec<String> = Vec::new();
     of.iter().for_each(|(name, _)| {
         if !outputs.contains(name) {
@@ -74,44 +86,71 @@ pub fn gradients(
         }
     });
     check_outputs(system, &outputs)?;
-    let asked = Asked { outputs, over_time: of.iter().any(|(_, measure)| *measure != Measure::Final) };
-    let along = Along::new(system, &[], &asked, options)?;
-    let options = along.options().clone();
+    let over_time = of.iter().any(|(_, measure)| *measure != Measure::Final);
+    let asked = Asked { outputs, over_time, at_samples: false };
+    let nobody = Members::of(&[]);
+    let options = Along::new(system, &nobody, &asked, options)?.options().clone();
     let mut nominal = begin::simulation(system, options.clone())?;
     check_method(&nominal)?;
-    let start = nominal.state().clone();
-    let (mut pairs, mut tangents) = (Vec::new(), Vec::new());
-    for of in varied {
-        let (pair, tangent) = Pair::new(of, &options, &nominal)?;
-        pairs.push(pair);
-        tangents.push(tangent);
+    if let Some(families) = shared(system, members, &options, &nominal)
+        && let Some(found) = way_back(system, (members, families), (of, &asked), &options, &mut nominal)?
+    {
+        return Ok(found);
     }
-    let moving = moving_breaks(&mut nominal, &mut pairs, options.until);
-    let mut route = OneStep::new(nominal.equations(), &start);
-    route.project(&start, &mut pairs, &mut tangents).map_err(|e| unsolved(start.t, e))?;
+    let families = alone(members, &options, &nominal)?;
+    let found = way_back(system, (members, families), (of, &asked), &options, &mut nominal)?;
+    found.ok_or(SensitivityError::Interrupted)
+}
+
+/// The run and the way back over it; nothing where parameters turned out to need pairs of their own.
+fn way_back(
+    system: &Arc<System>,
+    (members, (mut families, mut tangents)): (&Members<'_>, Families<'_>),
+    (of, asked): (&[(String, Measure)], &Asked),
+    options: &Options,
+    nominal: &mut Simulation,
+) -> Result<Option<Gradients>, SensitivityError> {
+    let nobody = Members::of(&[]);
+    let along = Along::new(system, &nobody, asked, options)?;
+    let start = nominal.state().clone();
+    let moving = moving_breaks(nominal, &mut families, options.until);
+    if !families.iter().any(Family::is_shared) {
+        let mut route = OneStep::new(nominal.equations(), &start);
+        for (family, tangent) in families.iter_mut().zip(&mut tangents) {
+            let of = std::slice::from_mut(&mut family.pair);
+            route.project(&start, of, std::slice::from_mut(tangent)).map_err(|e| unsolved(start.t, e))?;
+        }
+    }
     let (run, found, moves) = along.note(moving)?;
     check_method(&run)?;
+    if !may_stay(&families, &moves) {
+        return Ok(None);
+    }
     let places = |name: &String| found.outputs.iter().position(|o| o.name == *name).unwrap_or(0);
     let places: Vec<usize> = of.iter().map(|(name, _)| places(name)).collect();
     let functionals: Vec<Functional> =
         of.iter().zip(&places).map(|((_, measure), k)| found.functional(*k, *measure)).collect::<Result<_, _>>()?;
     let end = run.state().clone();
-    let seen = OutputSources::new(system, &asked.outputs, &options)?;
-    let mut back = Back::new((system, seen, options), (&asked, &found), (&functionals, places), pairs, &end)?;
+    let seen = OutputSources::new(system, &asked.outputs, options)?;
+    let asked_and_found = (asked, &found, members.list.len());
+    let mut back = Back::new((system, seen, options.clone()), asked_and_found, (&functionals, places), families, &end)?;
     back.go(&moves, end)?;
+    if back.mixed {
+        return Ok(None);
+    }
     let measured = functionals.iter().zip(back.finish(&tangents)).map(|(of, derivatives)| Measured {
         value: of.value,
         derivatives,
         at: of.at,
     });
-    Ok(Gradients {
-        parameters: varied.iter().map(|of| of.name.clone()).collect(),
-        values: varied.iter().map(|of| of.value).collect(),
+    Ok(Some(Gradients {
+        parameters: members.list.iter().map(|of| of.name.clone()).collect(),
+        values: members.list.iter().map(|of| of.value).collect(),
         measured: measured.collect(),
         method: found.method,
         statistics: found.statistics,
         events: found.events,
-    })
+    }))
 }
 
 /// Refuses methods that remember more than one point.
@@ -146,11 +185,11 @@ fn breaks(run: &mut Simulation, from: &State, until: f64) -> Vec<Break> {
 }
 
 /// The breakpoints of a run that stand elsewhere for a neighbour.
-fn moving_breaks(nominal: &mut Simulation, pairs: &mut [Pair], until: f64) -> Vec<Break> {
+fn moving_breaks(nominal: &mut Simulation, families: &mut [Family<'_>], until: f64) -> Vec<Break> {
     let start = nominal.state().clone();
     let mut moving = breaks(nominal, &start, until);
     let mut fixed = moving.clone();
-    for side in pairs.iter_mut().flat_map(|pair| &mut pair.sides) {
+    for side in families.iter_mut().flat_map(|family| &mut family.pair.far) {
         let theirs = breaks(&mut side.run, &start, until);
         let same = |b: &Break| theirs.iter().any(|o| (o.before, o.after) == (b.before, b.after));
         fixed.retain(same);
@@ -202,12 +241,12 @@ impl OutputSources {
     }
 }
 
-/// The way back. Its twelve fields are what is asked, the run and its neighbours, and where it stands.
+/// The way back. Its thirteen fields are what is asked, the run and its neighbours, and where it stands.
 struct Back<'a> {
     system: &'a Arc<System>,
     options: Options,
     seen: OutputSources,
-    pairs: Vec<Pair>,
+    families: Vec<Family<'a>>,
     functionals: &'a [Functional],
     /// The outputs of the measures.
     places: Vec<usize>,
@@ -221,24 +260,26 @@ struct Back<'a> {
     equations: Option<Equations>,
     /// Two runs through events.
     beside: Option<[Simulation; 2]>,
+    /// Whether something differs in a family that is nobody's own.
+    mixed: bool,
 }
 
 impl<'a> Back<'a> {
     fn new(
         (system, seen, options): (&'a Arc<System>, OutputSources, Options),
-        (asked, found): (&Asked, &'a Sensitivities),
+        (asked, found, parameters): (&Asked, &'a Sensitivities, usize),
         (functionals, places): (&'a [Functional], Vec<usize>),
-        pairs: Vec<Pair>,
+        families: Vec<Family<'a>>,
         end: &State,
     ) -> Result<Back<'a>, SensitivityError> {
         let model = &system.model.outputs;
         let of_model = (0..model.len()).filter(|k| asked.outputs.contains(&model[*k].name)).collect();
-        let gradients = vec![vec![0.0; pairs.len()]; functionals.len()];
+        let gradients = vec![vec![0.0; parameters]; functionals.len()];
         let mut back = Back {
             system,
             options,
             seen,
-            pairs,
+            families,
             functionals,
             places,
             found,
@@ -247,6 +288,7 @@ impl<'a> Back<'a> {
             ahead: VecDeque::new(),
             equations: None,
             beside: None,
+            mixed: false,
         };
         back.ahead.push_back(back.none(end));
         back.stand(end)?;
@@ -262,9 +304,7 @@ impl<'a> Back<'a> {
     /// All models stand where a state does, on the equations that its modes hold.
     fn stand(&mut self, at: &State) -> Result<(), SensitivityError> {
         self.seen.run.restart(at)?;
-        for pair in &mut self.pairs {
-            pair.sides.iter_mut().chain(&mut pair.far).try_for_each(|side| side.restart(at))?;
-        }
+        self.families.iter_mut().try_for_each(|family| family.pair.restart(at))?;
         Ok(())
     }
 
@@ -273,6 +313,9 @@ impl<'a> Back<'a> {
         for (k, next) in moves.iter().enumerate().rev() {
             if self.options.resources.interrupt.load(Ordering::Relaxed) {
                 return Err(SensitivityError::Interrupted);
+            }
+            if self.mixed {
+                return Ok(());
             }
             while let Some((_, adjoints)) = waiting.pop_if(|(moves, _)| *moves == k + 1) {
                 add_all(&adjoints, &mut self.ahead[0]);
@@ -310,10 +353,10 @@ impl<'a> Back<'a> {
             Some(equations) => self.equations.insert(equations),
             None => self.equations.insert(Equations::new(&step.dynamics, &step.to)),
         };
-        let (pairs, gradients) = (&mut self.pairs[..], &mut self.gradients[..]);
+        let (families, gradients) = (&mut self.families[..], &mut self.gradients[..]);
         let done = match step.tableau {
-            Some(tableau) => equations.stages(tableau, step, pairs, &mut self.ahead[0], gradients),
-            None => equations.points(moves, step, pairs, &mut self.ahead, gradients),
+            Some(tableau) => equations.stages(tableau, step, families, &mut self.ahead[0], gradients),
+            None => equations.points(moves, step, families, &mut self.ahead, gradients),
         };
         done.map_err(|e| unsolved(step.to.t, e))
     }
@@ -344,12 +387,18 @@ impl<'a> Back<'a> {
                 *part_of(adjoint, part, place) += weight * slopes[*k].iter().map(along).sum::<f64>();
             }
         }
-        for (p, pair) in self.pairs.iter_mut().enumerate() {
+        for Family { pair, members } in &mut self.families {
+            let mut change = vec![0.0; weights.len()];
             for (side, sign) in pair.far.iter_mut().zip(SIGNS) {
                 let found = side.run.observe_at(at)?;
-                for ((gradient, weight), k) in self.gradients.iter_mut().zip(&weights).zip(&self.places) {
-                    gradient[p] += sign * weight * found[*k] / (2.0 * pair.reach);
+                for (change, k) in change.iter_mut().zip(&self.places) {
+                    *change += sign * found[*k] / (2.0 * pair.reach);
                 }
+            }
+            // whose it is, outputs do not tell
+            self.mixed |= members.len() > 1 && change.iter().any(|x| *x != 0.0);
+            for ((gradient, weight), change) in self.gradients.iter_mut().zip(&weights).zip(change) {
+                gradient[members[0].number] += weight * change;
             }
         }
         Ok(())

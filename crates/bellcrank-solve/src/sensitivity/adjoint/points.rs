@@ -5,10 +5,10 @@
 
 use super::super::moves::{Move, Smooth};
 use super::super::multi_step::{HIGHEST, moved_charts, slopes};
-use super::super::neighbours::Pair;
 use super::super::tangent::Tangent;
 use super::Adjoints;
-use super::equations::{Equations, dot, transposed};
+use super::equations::{Equations, transposed};
+use super::families::Family;
 use super::stages::add_to;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Piece, Point, Slopes, State, Unknown};
@@ -33,7 +33,7 @@ impl Equations {
         &mut self,
         moves: &[Move],
         step: &Smooth,
-        pairs: &mut [Pair],
+        families: &mut [Family<'_>],
         ahead: &mut VecDeque<Adjoints>,
         gradients: &mut [Vec<f64>],
     ) -> Result<(), LinearError> {
@@ -66,7 +66,7 @@ impl Equations {
                 add_to(-law[1 + j], &s, &mut ahead[j][m]);
             }
         }
-        self.by_parameters(&at, &solved, pairs, gradients);
+        self.by_parameters(&at, &solved, families, gradients);
         Ok(())
     }
 
@@ -85,10 +85,11 @@ impl Equations {
     }
 
     /// −xᵀ r_p.
-    fn by_parameters(&self, at: &Point, solved: &[Vec<f64>], pairs: &mut [Pair], gradients: &mut [Vec<f64>]) {
+    fn by_parameters(&self, at: &Point, solved: &[Vec<f64>], families: &mut [Family<'_>], gradients: &mut [Vec<f64>]) {
         let rows = [Unknown::Q, Unknown::Z, Unknown::Lambda, Unknown::Mu].map(|u| self.step.unknowns.range(u));
         let mut out = rows.clone().map(|range| vec![0.0; range.len()]);
-        for (p, pair) in pairs.iter_mut().enumerate() {
+        let layout = self.dynamics.layout();
+        for Family { pair, members } in families {
             out.iter_mut().for_each(|o| o.fill(0.0));
             pair.across(at, |c, dynamics, point, w| {
                 dynamics.add(c, Piece::MassAccel, point, w, &mut out[0]);
@@ -99,7 +100,13 @@ impl Equations {
                 dynamics.add(c, Piece::Velocity, point, w, &mut out[3]);
             });
             for (gradient, x) in gradients.iter_mut().zip(solved) {
-                gradient[p] -= rows.iter().zip(&out).map(|(range, out)| dot(&x[range.clone()], out)).sum::<f64>();
+                let [q, z, lambda, mu] = rows.clone().map(|range| &x[range]);
+                for of in members.iter() {
+                    gradient[of.number] -= of.of_bodies(layout, q, &out[0])
+                        + of.of_states(layout, z, &out[1])
+                        + of.of_constraints(lambda, &out[2])
+                        + of.of_constraints(mu, &out[3]);
+                }
             }
         }
     }

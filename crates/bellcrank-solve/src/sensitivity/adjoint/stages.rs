@@ -10,9 +10,10 @@
 //! of a and b with the derivatives of loads and rows.
 
 use super::super::moves::Smooth;
-use super::super::neighbours::{Imbalance, Pair};
+use super::super::neighbours::Imbalance;
 use super::super::tangent::{Tangent, add, directions};
 use super::equations::{Equations, dot, transposed};
+use super::families::Family;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Point, Slopes, State, Unknown};
@@ -33,11 +34,11 @@ impl Equations {
         &mut self,
         tableau: &Tableau,
         step: &Smooth,
-        pairs: &mut [Pair],
+        families: &mut [Family<'_>],
         adjoints: &mut [Tangent],
         gradients: &mut [Vec<f64>],
     ) -> Result<(), LinearError> {
-        self.project(&step.to, pairs, adjoints, gradients)?;
+        self.project(&step.to, families, adjoints, gradients)?;
         let h = step.to.t - step.from.t;
         let (points, end) = self.forward(tableau, step, h)?;
         // in the coordinates of the chart
@@ -56,7 +57,7 @@ impl Equations {
             if kappa[i].iter().all(|k| k.size() == 0.0) {
                 continue;
             }
-            let pulled = self.stage(&points[i], &kappa[i], pairs, gradients)?;
+            let pulled = self.stage(&points[i], &kappa[i], families, gradients)?;
             for (m, pulled) in pulled.iter().enumerate() {
                 add_to(1.0, pulled, &mut before[m]);
                 for (j, a) in tableau.a[i].iter().enumerate().take(i) {
@@ -99,23 +100,27 @@ impl Equations {
         &mut self,
         at: &Point,
         kappa: &[Tangent],
-        pairs: &mut [Pair],
+        families: &mut [Family<'_>],
         gradients: &mut [Vec<f64>],
     ) -> Result<Vec<Tangent>, LinearError> {
         let (out, pulls) = match self.whole {
             true => self.by_columns(at, kappa)?,
             false => self.by_matrices(at, kappa)?,
         };
-        let layout = self.dynamics.layout();
+        let dynamics = self.dynamics.clone();
+        let layout = dynamics.layout();
         let (n, nz) = (layout.n(), layout.nz());
         let zeros = |n: usize| vec![0.0; n];
         let still = (zeros(n), zeros(n), zeros(nz));
         let mut parts = Imbalance { load: zeros(n), rows: zeros(layout.m()), qdot: zeros(n), zdot: zeros(nz) };
-        for (p, pair) in pairs.iter_mut().enumerate() {
+        for Family { pair, members } in families {
             pair.imbalance(at, (&still.0, &still.1, &still.2), self.whole, &mut parts)?;
             for (gradient, pull) in gradients.iter_mut().zip(&pulls) {
-                gradient[p] +=
-                    dot(&pull.load, &parts.load) + dot(&pull.rows, &parts.rows) + dot(&pull.flow, &parts.zdot);
+                for of in members.iter() {
+                    gradient[of.number] += of.of_bodies(layout, &pull.load, &parts.load)
+                        + of.of_constraints(&pull.rows, &parts.rows)
+                        + of.of_states(layout, &pull.flow, &parts.zdot);
+                }
             }
         }
         Ok(out)

@@ -65,11 +65,15 @@ impl<W: Write> Recorder for Csv<W> {
 
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
         check_width(values, self.channels)?;
-        number(t, &mut self.lines);
+        // room for the widest line, once
+        let mut end = self.lines.len();
+        self.lines.resize(end + (WIDEST + 1) * (values.len() + 1), b',');
+        end += number(t, &mut self.lines[end..]);
         for x in values {
-            self.lines.push(b',');
-            number(*x, &mut self.lines);
+            end += 1;
+            end += number(*x, &mut self.lines[end..]);
         }
+        self.lines.truncate(end);
         self.lines.push(b'\n');
         if self.lines.len() > BYTES || self.written.elapsed() > FLUSH_AFTER { self.write() } else { Ok(()) }
     }
@@ -79,27 +83,39 @@ impl<W: Write> Recorder for Csv<W> {
     }
 }
 
+/// The most characters of a number: `-2.2250738585072014e-308`.
+const WIDEST: usize = 24;
+
 /// The shortest text that reads back to the same bits, with an exponent where that is shorter: as `{:?}` has it, in a
-/// quarter of the instructions. Of two such texts that are equally close, the last digit is the even one.
-fn number(x: f64, out: &mut Vec<u8>) {
+/// quarter of the instructions. Of two such texts that are equally close, the last digit is the even one. Written to the beginning
+/// of `out`, which must have room for [`WIDEST`] characters; gives how many it takes.
+fn number(x: f64, out: &mut [u8]) -> usize {
     let size = x.abs();
-    if size == 0.0 {
-        out.extend_from_slice(if x.is_sign_negative() { b"-0.0" } else { b"0.0" });
-    } else if (1e-4..1e15).contains(&size) {
-        out.extend_from_slice(zmij::Buffer::new().format_finite(x).as_bytes());
+    let mut buffer = zmij::Buffer::new();
+    if (1e-4..1e15).contains(&size) {
+        put(buffer.format_finite(x), out)
+    } else if size == 0.0 {
+        put(if x.is_sign_negative() { "-0.0" } else { "0.0" }, out)
     } else if size < 1e-5 || (1e16..f64::INFINITY).contains(&size) {
         // zmij writes 1e-07 and 1e+20
-        let mut buffer = zmij::Buffer::new();
         let text = buffer.format_finite(x);
         let (digits, exponent) = text.split_once('e').unwrap_or((text, ""));
         let (sign, power) = match exponent.strip_prefix('-') {
             Some(power) => ("e-", power),
             None => ("e", exponent.trim_start_matches('+')),
         };
-        [digits, sign, power.trim_start_matches('0')].iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        let mut end = put(digits, out);
+        end += put(sign, &mut out[end..]);
+        end + put(power.trim_start_matches('0'), &mut out[end..])
     } else {
-        let _ = write!(out, "{x:?}"); // to memory
+        put(&format!("{x:?}"), out)
     }
+}
+
+/// Puts a text at the beginning; gives its length.
+fn put(text: &str, out: &mut [u8]) -> usize {
+    out[..text.len()].copy_from_slice(text.as_bytes());
+    text.len()
 }
 
 /// Modes as a table: one line per mode, two columns per component of its shape.
@@ -161,8 +177,9 @@ mod tests {
     #[test]
     fn numbers_are_as_short_as_those_of_the_standard_library_and_read_back_to_the_same_bits() {
         let same = |x: f64| {
-            let mut text = Vec::new();
-            number(x, &mut text);
+            let mut text = vec![0; WIDEST];
+            let length = number(x, &mut text);
+            text.truncate(length);
             let (text, expected) = (String::from_utf8(text).unwrap(), format!("{x:?}"));
             if text != expected {
                 let shape = |t: &str| t.replace(|c: char| c.is_ascii_digit(), "0");
@@ -179,7 +196,20 @@ mod tests {
             same((bits >> 11) as f64 / (1u64 << 53) as f64 * size);
             same((bits >> 50) as f64 * size);
         }
-        for edge in [1e-4, 1e-5, 1e15, 1e16, 0.0, -0.0, 5e-324, f64::MAX, f64::MIN_POSITIVE, 9.999e-5, 123456.0] {
+        for edge in [
+            1e-4,
+            1e-5,
+            1e15,
+            1e16,
+            0.0,
+            -0.0,
+            5e-324,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            9.999e-5,
+            123456.0,
+            2.2250738585072014e-308,
+        ] {
             [edge, -edge, edge.next_up(), edge.next_down()].into_iter().for_each(same);
         }
         [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].into_iter().for_each(same);

@@ -155,7 +155,10 @@ impl Journal {
     pub fn push(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
         check_width(values, self.channels)?;
         self.waiting.extend_from_slice(&t.to_le_bytes());
-        values.iter().for_each(|x| self.waiting.extend_from_slice(&x.to_le_bytes()));
+        let from = self.waiting.len();
+        self.waiting.resize(from + 8 * values.len(), 0);
+        let bytes = self.waiting[from..].as_chunks_mut().0;
+        bytes.iter_mut().zip(values).for_each(|(bytes, x)| *bytes = x.to_le_bytes());
         self.rows += 1;
         if self.waiting.len() >= BYTES { self.write() } else { Ok(()) }
     }

@@ -156,7 +156,8 @@ impl Force for Pid {
     fn observe(&self, at: &Seen, out: &mut [f64]) {
         let (command, error) = self.command(at);
         let reference = self.reference.value_with(at.t, at.inputs);
-        out.copy_from_slice(&[reference, error, command, self.effort(at)]);
+        let effort = self.stage.effort(at.mode, command, self.states(at).1);
+        out.copy_from_slice(&[reference, error, command, effort]);
     }
     fn courses(&self) -> Vec<&Expression> {
         vec![&self.reference]

@@ -1,6 +1,7 @@
 //! Poses, frames on bodies, and the charts of rotations.
 
 use super::*;
+use crate::model::End;
 use crate::parallel::{MIN_BLOCKS, add_scaled};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Quat, Vec3, rotation};
@@ -28,17 +29,29 @@ impl System {
     /// A frame at one end, with its twist under the velocities `v` (none: at rest).
     #[inline]
     pub(super) fn frame(&self, end: &SystemEnd, w: &Realized, v: Option<&[f64]>) -> Frame {
-        if end.body == GROUND {
-            return Frame { p: end.on.point, r: end.on.axes, ..Frame::default() };
+        match end.body {
+            GROUND => Frame { p: end.on.point, r: end.on.axes, ..Frame::default() },
+            b => self.frame_on(b as usize, &end.on, w, v),
         }
-        let b = end.body as usize;
+    }
+
+    /// The same at an end of the model.
+    pub(super) fn frame_at(&self, end: &End, w: &Realized, v: Option<&[f64]>) -> Frame {
+        match end.body {
+            None => Frame { p: end.on.point, r: end.on.axes, ..Frame::default() },
+            Some(b) => self.frame_on(b, &end.on, w, v),
+        }
+    }
+
+    #[inline]
+    fn frame_on(&self, b: usize, on: &Attachment, w: &Realized, v: Option<&[f64]>) -> Frame {
         let frame = &w.bodies[b];
         each!(&self.bodies[b], body => {
             let (v, w) = match v {
-                Some(v) => body.twist(frame, &end.on, &v[self.layout.bodies[b].clone()]),
+                Some(v) => body.twist(frame, on, &v[self.layout.bodies[b].clone()]),
                 None => Default::default(),
             };
-            Frame { p: body.point(frame, &end.on), r: body.rotation(frame, &end.on), v, w }
+            Frame { p: body.point(frame, on), r: body.rotation(frame, on), v, w }
         })
     }
 

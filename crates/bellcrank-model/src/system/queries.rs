@@ -17,17 +17,16 @@ impl System {
 
     /// The value of a joint coordinate and its rate.
     pub fn coordinate(&self, c: &Coordinate, at: &Point, w: &Workspace) -> (f64, f64) {
-        let w = &realized(w);
-        let ends = self.places(c).map(|e| self.frame(&e, w, Some(&at.v)));
+        let (w, ends) = (&realized(w), &self.model.joints[c.joint].ends);
+        let ends = [self.frame_at(&ends[0], w, Some(&at.v)), self.frame_at(&ends[1], w, Some(&at.v))];
         let seen = Frames { t: at.t, ends: &ends, near: &[] };
-        let gradient = c.motion.gradient(&seen);
-        let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
-        let (angle, before) = match c.angle {
-            NO_ANGLE => (0.0, 0.0),
-            k => (at.charts.angles[k as usize], at.charts.rates[k as usize]),
-        };
-        let near = angle + 0.5 * (at.t - at.charts.time) * (before + rate);
-        (c.motion.between().value_near(&seen, near), rate)
+        c.motion.between().value_and_rate(&seen, |rate| {
+            let (angle, before) = match c.angle {
+                NO_ANGLE => (0.0, 0.0),
+                k => (at.charts.angles[k as usize], at.charts.rates[k as usize]),
+            };
+            angle + 0.5 * (at.t - at.charts.time) * (before + rate)
+        })
     }
 
     /// The gradient of a joint coordinate, as (body, row) for each end that is not the ground.
@@ -48,7 +47,7 @@ impl System {
 
     /// A frame of a model's end with its twist under the velocities `v`.
     pub fn look(&self, end: &crate::model::End, w: &Workspace, v: &[f64]) -> Frame {
-        self.frame(&place(end), &realized(w), Some(v))
+        self.frame_at(end, &realized(w), Some(v))
     }
 
     /// The acceleration of a point of a model's end.

@@ -192,6 +192,22 @@ impl Measure {
         }
     }
 
+    /// The coordinate and its rate; of an angle the one nearest to what `near` makes of the rate.
+    pub fn value_and_rate(&self, at: &Frames, near: impl FnOnce(f64) -> f64) -> (f64, f64) {
+        let [first, second] = self.ends.map(|e| &at.ends[e]);
+        match self.motion {
+            Motion::Translate(axis) => {
+                let (a, d) = (first.axis(axis), second.p - first.p);
+                (a.dot(d), a.dot(second.v - first.v) + a.cross(d).dot(first.w))
+            }
+            _ => {
+                let turn = Turn::of(self, at);
+                let rate = turn.sign * turn.axis().dot(second.w - first.w);
+                (nearest_turn(turn.s.atan2(turn.c), near(rate)), rate)
+            }
+        }
+    }
+
     /// Its gradient: forms on the twists of the two ends.
     pub fn gradient(&self, at: &Frames) -> [Covector; 2] {
         match self.motion {

@@ -146,7 +146,7 @@ fn validate(value: &Value, schema: &Value, path: &str) -> Result<(), String> {
 
 /// The model as JSON, through the same reader as the program's.
 fn to_json(text: &str) -> Value {
-    use bellcrank_model::file::{Node, Value as Tree};
+    use bellcrank_model::file::{Node, NodeValue as Tree};
     fn convert(node: &Node) -> Value {
         match &node.value {
             Tree::Table(t) => Value::Object(t.entries.iter().map(|e| (e.name.clone(), convert(&e.node))).collect()),

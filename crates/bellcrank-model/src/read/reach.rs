@@ -4,7 +4,7 @@
 //! reaches beyond itself (the place of a body, a joint, the start, parts of other files), nothing is told.
 
 use super::{LAYOUT, Template};
-use crate::file::{Node, Report, Value};
+use crate::file::{Node, NodeValue, Report};
 use std::collections::{HashMap, HashSet};
 
 /// The entries that a value reaches: masses of bodies, and forces. Nothing else in the model depends on it.
@@ -134,9 +134,9 @@ fn is_mass(keys: &[&str]) -> bool {
 /// Shows all texts below a node, with the keys that lead there.
 fn each_text<'n>(node: &'n Node, path: &mut Vec<&'n str>, show: &mut dyn FnMut(&[&str], &str)) {
     match &node.value {
-        Value::String { text, .. } => show(path, text),
-        Value::Array(list) => list.iter().for_each(|node| each_text(node, path, show)),
-        Value::Table(table) => {
+        NodeValue::String { text, .. } => show(path, text),
+        NodeValue::Array(list) => list.iter().for_each(|node| each_text(node, path, show)),
+        NodeValue::Table(table) => {
             for entry in &table.entries {
                 path.push(&entry.name);
                 each_text(&entry.node, path, show);

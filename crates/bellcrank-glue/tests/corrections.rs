@@ -81,7 +81,7 @@ fn the_papers_gluing_has_the_motion_of_the_whole_with_second_order_and_its_excha
             wrong.push(format!("{name}: errors {coarse:e}, {fine:e}, ours {theirs:e}"));
         }
         // one exchange for the prediction, two or three for every iteration
-        if !(gauss >= 3.0 && gauss <= 14.0 && gauss > 1.9 * ours) {
+        if !(3.0..=14.0).contains(&gauss) || gauss < 1.9 * ours {
             wrong.push(format!("{name}: {gauss} exchanges, ours {ours}"));
         }
         if report.residuals.position > 2e-9 {

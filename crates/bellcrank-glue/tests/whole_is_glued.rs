@@ -102,6 +102,31 @@ fn parts_with_their_own_methods_and_steps_converge_with_the_window() {
 }
 
 #[test]
+fn parts_take_the_names_of_presets_as_their_method() {
+    let system = system(FOUR_BAR);
+    let dynamics: Arc<dyn Dynamics> = system.clone();
+    let (point, _) = assemble(&dynamics, &system.initial_state()).unwrap();
+    let reference = whole(&system, Options { until: 0.05, rtol: 1e-10, ..own(MethodName::Dop853) });
+    let start = |name: &str, step| {
+        let cut = cut(&system, &point, &["b"]).unwrap();
+        let how = Solver { coupling: Coupling::Windows, rho: 0.8, method: Some(name.into()), rtol: 1e-7, step };
+        let parts: Result<Vec<_>, PartError> = cut.parts.into_iter().map(|p| p.start(&how)).collect();
+        parts.map(|parts| (parts, cut.interface))
+    };
+    for (name, step) in [("hht-i3", Some(1e-4)), ("hht-si2", Some(1e-4)), ("nstiff-si2", None), ("cs", None)] {
+        let (parts, interface) = start(name, step).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let options = GlueOptions { coupling: Coupling::Windows, window: 2e-3, ..GlueOptions::default() };
+        let options = GlueOptions { tolerances: Levels::all(1e-7), ..options };
+        let mut c = Coordinator::new(parts, interface, 0.0, options).unwrap();
+        c.run(0.05, &mut |_| Ok(())).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let d = difference(&reference, &values(&mut c));
+        assert!(d < 1e-5, "{name}: {d:e}");
+    }
+    let why = start("hht-i33", None).err().expect("refused").to_string();
+    assert!(why.contains("hht-i33") && why.contains("hht-i3"), "{why}");
+}
+
+#[test]
 fn windows_follow_the_tolerance() {
     let system = system(FOUR_BAR);
     let reference = whole(&system, Options { until: 0.3, rtol: 1e-10, ..own(MethodName::Dop853) });

@@ -60,6 +60,31 @@ fn windows_by_error_control_end_at_the_samples() {
 }
 
 #[test]
+fn the_papers_gluing_is_a_coupling_whose_exchanges_are_counted() {
+    let s = Scratch::new("glue-gauss");
+    let assembly = example("quarter-car-parts/assembly.toml");
+    let run = |coupling: &str, window: &str| {
+        json(&s, &["glue", &assembly, "--until", "0.05", "--window", window, "--coupling", coupling, "--json"])
+    };
+    let reference = run("stabilized", "1e-4");
+    let off = |v: &Value| {
+        let at = |v: &Value, channel: &str| v["final"][channel].as_f64().unwrap();
+        let places = ["chassis/mount.y", "wheel/centre.y", "suspension/outer.x"];
+        places.iter().map(|c| (at(v, c) - at(&reference, c)).abs()).fold(0.0, f64::max)
+    };
+    let (gauss, ours) = (run("gauss", "1e-3"), run("stabilized", "1e-3"));
+    assert!(off(&gauss) < 1e-4 && off(&gauss) < 10.0 * off(&ours) + 1e-6, "{:e} {:e}", off(&gauss), off(&ours));
+    let count = |v: &Value| v["exchanges"].as_u64().unwrap();
+    // the bushing of 1e6 N/m costs ten iterations in a window of 1 ms
+    let (many, few) = (count(&gauss), count(&ours));
+    assert!(many > 10 * few && many < 35 * 50, "{many} exchanges, and {few}");
+    let naive = s.bellcrank(&["glue", &assembly, "--until", "0.05", "--coupling", "naive"]);
+    assert!(naive.code == 1 && naive.stderr.contains("use --coupling gauss"), "{}", naive.stderr);
+    let adaptive = s.bellcrank(&["glue", &assembly, "--rtol", "1e-4", "--coupling", "gauss"]);
+    assert!(adaptive.code == 2 && adaptive.stderr.contains("no estimate of its error"), "{}", adaptive.stderr);
+}
+
+#[test]
 fn a_split_model_tells_the_largest_difference() {
     let s = Scratch::new("split");
     let model = example("four-bar.toml");

@@ -208,8 +208,8 @@ impl EventFinder {
             return Ok(None);
         }
         let noise = NOTHING.max(NOISE * size);
-        let mut pairs = (1..count).map(|j| approach::acceleration(&self.sight(j - 1, k), &self.sight(j, k)));
-        let most = pairs.try_fold(0.0f64, |most, one| one.map(|one| most.max(one)));
+        let pairs = (1..count).filter_map(|j| approach::acceleration(&self.sight(j - 1, k), &self.sight(j, k)));
+        let most = pairs.fold(None, |most: Option<f64>, one| Some(most.map_or(one, |most| most.max(one))));
         let mut armed = !fresh || self.value(0, k) > noise;
         for j in 1..count {
             let x = self.value(j, k);
@@ -220,8 +220,8 @@ impl EventFinder {
             if x < 0.0 {
                 return Ok(Some((self.times[j - 1], self.times[j])));
             }
-            if let Some(most) = most {
-                let (a, b) = (self.sight(j - 1, k), self.sight(j, k));
+            let (a, b) = (self.sight(j - 1, k), self.sight(j, k));
+            if let Some(most) = most.filter(|_| !approach::unknown(&a, &b)) {
                 if !approach::proven(&a, &b, most)
                     && let Some(bracket) = self.search(k, a, b, most, look)?
                 {

@@ -1,10 +1,11 @@
 //! Contact between two curves.
 
 use super::closing::{CLOSED, Closing, DAMPING, OPEN, PUSH_OUT, Push, REST_SPEED, RESTITUTION};
+use super::contact::track_beside;
 use super::{Ends, Followed, Following, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
 use crate::dual::{Dual, DualFrame, DualVec, OF_TWO, add_stiffness};
-use crate::dynamics::{HoldingLaw, Mode};
+use crate::dynamics::{HoldingLaw, Mode, Track};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{Covector, MAX_ROWS, Row, Stiffness};
 use crate::joints::Equation;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 /// N n − μ N u_t/√(u_t² + v₀²) on the second body where two curves touch, N by a [`Closing`] of their gap.
 struct CurveContact {
     pair: Arc<Pair>,
+    /// The circles around both curves, where both are closed and have their outside free.
+    around: Option<[(Vec3, f64); 2]>,
     law: Closing,
     friction: f64,
     velocity: f64,
@@ -87,7 +90,8 @@ fn make(values: &Values, place: &Placement) -> Made {
         // nothing sticks between curves: it creeps
         Closing::Hard { rest, .. } => 0.1 * rest,
     };
-    Ok(Box::new(CurveContact { pair, law, friction: values.number("friction"), velocity }))
+    let around = pair.circles_around();
+    Ok(Box::new(CurveContact { pair, around, law, friction: values.number("friction"), velocity }))
 }
 
 /// What the contact does.
@@ -193,6 +197,13 @@ impl Force for CurveContact {
             CLOSED => self.law.while_closed(gap, -at.lambda),
             mode => self.law.while_open(mode, gap),
         };
+    }
+    fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        if let (OPEN, Some([first, (centre, radius)])) = (at.mode, self.around) {
+            let second = &at.ends[1];
+            let arm = second.r * centre;
+            out[0] = track_beside(&at.ends[0], first, (second.p + arm, second.v + second.w.cross(arm)), radius);
+        }
     }
     fn cross(&self, _: usize, at: &Seen) -> Option<Switch> {
         self.law.cross(at.mode, CLOSED)

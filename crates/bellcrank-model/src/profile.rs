@@ -359,6 +359,20 @@ impl Profile {
         if area > 0.0 { -1.0 } else { 1.0 }
     }
 
+    /// A circle around a closed curve in its plane: its centre in the curve's frame, and its radius.
+    pub fn circle_around(&self) -> Option<(Vec3, f64)> {
+        let points = self.samples.iter().map(|(_, p)| *p);
+        let bounds = |axis: usize| {
+            points.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |b, p| (b.0.min(p[axis]), b.1.max(p[axis])))
+        };
+        let middle = |(low, high): (f64, f64)| 0.5 * (low + high);
+        let centre = Vec3::new(middle(bounds(0)), middle(bounds(1)), 0.0);
+        let radius = points.clone().map(|p| (p - centre).norm()).fold(0.0, f64::max);
+        // between two samples it goes on by no more than their distance
+        let gap = self.samples.windows(2).map(|w| (w[1].1 - w[0].1).norm()).fold(0.0, f64::max);
+        self.closed.then_some((centre, radius + gap))
+    }
+
     /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
         self.closed

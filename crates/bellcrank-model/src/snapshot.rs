@@ -19,7 +19,7 @@ use std::fmt;
 const MAGIC: &[u8; 8] = b"BCRKSTAT";
 
 /// Version of the format, and of all types that are stored in it.
-pub const VERSION: u16 = 8;
+pub const VERSION: u16 = 9;
 
 /// Why bytes are not the state that was asked for. The text continues a sentence that names them: "`file` is damaged …".
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -102,8 +102,15 @@ pub(crate) fn proven(a: &Sight, b: &Sight, most: f64) -> bool {
             let s = (-d.dot(chord) / chord.dot(chord).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
             leaves || comes || (d + chord * s).norm() - radius - sag >= -rounding
         }
-        _ => true,
+        // it came from where nothing is known, or went there
+        (Track::Unknown, Track::Unknown) => true,
+        _ => false,
     }
+}
+
+/// Whether nothing is known of a function at two looks.
+pub(crate) fn unknown(a: &Sight, b: &Sight) -> bool {
+    matches!((a.approach.track, b.approach.track), (Track::Unknown, Track::Unknown))
 }
 
 /// When two looks suggest to look next: where the chord is nearest, within the middle of the interval.

@@ -56,6 +56,9 @@ const SHORTER: i32 = 11;
 const NOISE: f64 = 1e-10;
 const NOTHING: f64 = 1e-13;
 
+/// Below this part of its size a switch function has not fallen through zero in a jump.
+const JUMP: f64 = 1e-9;
+
 /// Most refinements of a minimum between two samples, and the part of the lowest sample that the next one
 /// must promise to fall below.
 const REFINEMENTS: usize = 12;
@@ -81,6 +84,8 @@ pub struct EventFinder {
     n: usize,
     /// Whether the step starts at an event, or at the start.
     started: bool,
+    /// The values before a jump of something that is given, behind which the next step begins.
+    before_jump: Vec<f64>,
     times: Vec<f64>,
     /// The values at these times, one row for each; the last row is the first of the next step.
     values: Vec<f64>,
@@ -108,6 +113,25 @@ impl EventFinder {
         self.started = false;
     }
 
+    /// The next step starts anew behind a jump of a load or of a function of time, through which switch functions may fall.
+    pub fn restart_behind_jump(&mut self) {
+        let last = self.values.len().saturating_sub(self.n);
+        self.before_jump = if self.started { self.values[last..].to_vec() } else { Vec::new() };
+        self.started = false;
+    }
+
+    /// A function that was positive before a jump and is negative behind it: in the step it may have risen again.
+    fn fallen(&mut self) -> Option<EventRoot> {
+        let before = std::mem::take(&mut self.before_jump);
+        let fell = |(k, was): (usize, &f64)| {
+            let is = self.value(0, k);
+            let noise = JUMP * was.abs().max(is.abs());
+            (noise.is_finite() && *was > noise && is < -noise).then_some(k)
+        };
+        let switch = before.iter().take(self.n).enumerate().find_map(fell)?;
+        Some(EventRoot { t: self.times[0], switch })
+    }
+
     /// The first event in the step between two times; `look` gives the switch functions at any time in it.
     pub fn find<E>(&mut self, from: f64, to: f64, look: &mut Look<E>) -> Result<Option<EventRoot>, E> {
         let n = self.n;
@@ -118,6 +142,9 @@ impl EventFinder {
         let begin = if fresh { Begin::Fresh } else { Begin::Known };
         if self.sample(from, to, begin, look)? {
             return Ok(None);
+        }
+        if let Some(fallen) = self.fallen() {
+            return Ok(Some(fallen));
         }
         let Some(mut first) = self.first(fresh, None, look)? else { return Ok(None) };
         // functions that fall and rise again before it, in a time that is short beside the step and not beside the event
@@ -208,8 +235,8 @@ impl EventFinder {
             return Ok(None);
         }
         let noise = NOTHING.max(NOISE * size);
-        let mut pairs = (1..count).map(|j| approach::acceleration(&self.sight(j - 1, k), &self.sight(j, k)));
-        let most = pairs.try_fold(0.0f64, |most, one| one.map(|one| most.max(one)));
+        let pairs = (1..count).filter_map(|j| approach::acceleration(&self.sight(j - 1, k), &self.sight(j, k)));
+        let most = pairs.fold(None, |most: Option<f64>, one| Some(most.map_or(one, |most| most.max(one))));
         let mut armed = !fresh || self.value(0, k) > noise;
         for j in 1..count {
             let x = self.value(j, k);
@@ -220,8 +247,8 @@ impl EventFinder {
             if x < 0.0 {
                 return Ok(Some((self.times[j - 1], self.times[j])));
             }
-            if let Some(most) = most {
-                let (a, b) = (self.sight(j - 1, k), self.sight(j, k));
+            let (a, b) = (self.sight(j - 1, k), self.sight(j, k));
+            if let Some(most) = most.filter(|_| !approach::unknown(&a, &b)) {
                 if !approach::proven(&a, &b, most)
                     && let Some(bracket) = self.search(k, a, b, most, look)?
                 {

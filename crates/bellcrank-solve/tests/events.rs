@@ -493,6 +493,30 @@ fn a_saturated_controller_comes_off_its_limit_at_the_exact_time() {
 }
 
 #[test]
+fn an_effort_that_jumps_beyond_its_limit_saturates_at_once() {
+    // 3 − 9 x jumps beyond the limit of 1 and comes back within one step of a method of high order, which did not see it
+    let s = system(
+        r#"
+model = { plane = "xy" }
+body.a = { mass = 1, inertia = 1, at = [0, 0], velocity = [1, 0] }
+joint.g = { type = "prismatic", between = ["ground", "a"], at = [0, 0] }
+force.m = { type = "joint-actuator", joint = "g", effort = "-9*g.position + if(t > 0.05, 3, 0)", limits = [-1, 1] }
+"#,
+    );
+    for method in [MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
+        let free = Options { method, until: 0.35, rtol: 1e-8, ..Options::default() };
+        let summary = run(&s, free.clone());
+        let first = &summary.events[0];
+        assert!((first.t - 0.05).abs() < 1e-12 && first.what.contains("greatest"), "{method:?}: {:?}", summary.events);
+        let fine = run(&s, free.with(|o| o.testing.max_step = Some(1e-3)));
+        for channel in ["a.x", "a.vx"] {
+            let [x, y] = [&summary, &fine].map(|summary| last(summary, channel));
+            assert!((x - y).abs() < 1e-6, "{method:?} {channel}: {x} {y}");
+        }
+    }
+}
+
+#[test]
 fn few_steps_are_refused_where_efforts_saturate() {
     let read = |name: &str| {
         let path = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));

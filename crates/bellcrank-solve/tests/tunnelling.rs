@@ -2,7 +2,7 @@
 
 mod common;
 
-use bellcrank_solve::choices::{Coordinates, Options};
+use bellcrank_solve::choices::{Coordinates, MethodName, Options};
 use bellcrank_solve::run::Summary;
 use common::*;
 
@@ -257,5 +257,56 @@ fn a_touch_that_begins_and_ends_within_a_step_is_seen() {
             assert_eq!(whats(summary), ["bounces"], "{how}, {reach}");
             assert!((summary.events[0].t - t).abs() < 1e-5, "{how}, {reach}: {:?} {t}", summary.events);
         });
+    }
+}
+
+#[test]
+fn a_ball_from_far_away_does_not_pass_through_a_cam() {
+    // the cam is 0.4 m wide, and the ball comes from 50 m away in steps as long as that
+    for (law, left) in [("restitution = 0.5", -50.0), ("stiffness = 1e8, exponent = 1", -100.0)] {
+        for y in [0.0, 0.01] {
+            let text = format!(
+                r#"
+model = {{ plane = "xy" }}
+body.ball = {{ mass = 1, inertia = 1, at = [-50, {y}], velocity = [100, 0] }}
+force.cam = {{ type = "contact", between = ["ground", "ball"], at = [[0, 0], [-50, {y}]], radius = 0.01, curve = ["0.2*cos(s)", "0.1*sin(s)"],
+    range = [0, "2*pi"], closed = true, {law} }}
+"#
+            );
+            for method in [MethodName::Dopri5, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+                let summary = run(&system(&text), Options { method, until: 1.0, ..Options::default() });
+                let v = last(&summary, "ball.vx");
+                if y == 0.0 {
+                    assert!((v - left).abs() < 1e-3, "{law} {method:?}: {v}");
+                } else {
+                    assert!(v < 0.9 * left, "{law} {method:?}: {v}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_rollers_that_turn_do_not_pass_through_each_other() {
+    let text = r#"
+model = { plane = "xy" }
+body.a = { mass = 1, inertia = 1, at = [-50, 0], velocity = [100, 0], angular_velocity = 30 }
+body.b = { mass = 1, inertia = 1, at = [0, 0] }
+[force.touch]
+type = "curve-contact"
+between = ["b", "a"]
+at = [[0, 0], [-50, 0]]
+curve = ["0.02*cos(s)", "0.02*sin(s)"]
+range = [0, "2*pi"]
+closed = true
+curve2 = ["0.02*cos(s)", "0.02*sin(s)"]
+range2 = [0, "2*pi"]
+closed2 = true
+restitution = 1
+"#;
+    for method in [MethodName::Dopri5, MethodName::Dop853, MethodName::Bdf] {
+        let summary = run(&system(text), Options { method, until: 1.0, ..Options::default() });
+        let (a, b) = (last(&summary, "a.vx"), last(&summary, "b.vx"));
+        assert!(a.abs() < 1e-6 && (b - 100.0).abs() < 1e-6, "{method:?}: {a} {b}");
     }
 }

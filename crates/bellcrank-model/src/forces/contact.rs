@@ -35,7 +35,8 @@ enum ContactShape {
     /// Two spheres.
     Spheres { radii: [f64; 2] },
     /// A curve in the first frame, and a disk about the second point on one side of it.
-    Curve { beside: Beside, radius: f64 },
+    /// A disk beside a curve, and the circle around a closed one that has its outside free.
+    Curve { beside: Beside, radius: f64, around: Option<(Vec3, f64)> },
 }
 
 impl ContactShape {
@@ -133,7 +134,8 @@ fn on_curve(values: &Values, place: &Placement) -> Result<ContactShape, Diagnost
     let curve = Arc::new(Profile::read(values)?);
     let radius = values.optional_number("radius").or(place.radii[1]).unwrap_or(0.0);
     let side = cam::roller(values, &curve, &place.frames, radius)?;
-    Ok(ContactShape::Curve { beside: Beside { curve, side }, radius })
+    let around = curve.circle_around().filter(|_| side == curve.outside());
+    Ok(ContactShape::Curve { beside: Beside { curve, side }, radius, around })
 }
 
 /// Where two bodies touch: with d = p₂ − p₁ the gap, the normal n and the arm a from p₂ to the contact
@@ -151,7 +153,7 @@ impl ContactShape {
     fn touch(&self, ends: &[Frame]) -> Touch {
         let d = ends[1].p - ends[0].p;
         match *self {
-            ContactShape::Curve { ref beside, radius } => {
+            ContactShape::Curve { ref beside, radius, .. } => {
                 let (field, _) = beside.distance(ends);
                 let n_by = field.slope_by(d);
                 let (n, gap) = (field.slope, field.value - radius);
@@ -173,6 +175,17 @@ impl ContactShape {
             }
         }
     }
+}
+
+/// The way of a disk about a point outside of the circle around a curve; within it, only the distance from the curve itself counts.
+pub(super) fn track_beside(curve: &Frame, (centre, radius): (Vec3, f64), (p, v): (Vec3, Vec3), disk: f64) -> Track {
+    let arm = curve.r * centre;
+    let d = p - curve.p - arm;
+    let outside = d.norm() > radius + disk;
+    if !outside {
+        return Track::Unknown;
+    }
+    Track::Sphere { d, rate: v - curve.v - curve.w.cross(arm), radius: radius + disk, outside }
 }
 
 impl Touch {
@@ -386,6 +399,9 @@ impl Force for Contact {
         }
         let touch = self.shape.touch(at.ends);
         out[0] = match self.shape {
+            ContactShape::Curve { radius, around: Some(around), .. } if !closed => {
+                track_beside(&at.ends[0], around, (at.ends[1].p, at.ends[1].v), radius)
+            }
             ContactShape::Curve { .. } => return,
             ContactShape::Plane { .. } => {
                 let sign = if closed { -1.0 } else { 1.0 };

@@ -1,6 +1,7 @@
 //! Contact between two curves.
 
 use super::closing::{CLOSED, Closing, OPEN, Push};
+use super::contact::track_beside;
 use super::touching::{TOUCHING, Touching, across};
 use super::{Ends, Followed, Following, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 struct CurveContact {
     pair: Arc<Pair>,
     space: Space,
+    /// The circles around both curves, where both are closed and have their outside free.
+    around: Option<[(Vec3, f64); 2]>,
     touching: Touching,
 }
 
@@ -54,7 +57,8 @@ fn make(values: &Values, place: &Placement) -> Made {
         let help = "add the radius of a wire; lines that cross and never part have the joint `curve-on-curve`";
         return Err(values.error(message).help(help).into());
     }
-    Ok(Box::new(CurveContact { pair, space: place.space, touching: Touching::read(values, false)? }))
+    let around = pair.circles_around();
+    Ok(Box::new(CurveContact { pair, space: place.space, around, touching: Touching::read(values, false)? }))
 }
 
 /// What the contact does.
@@ -156,6 +160,12 @@ impl Force for CurveContact {
         out[0] = self.touching.switch_value(at, self.pair.meet::<0>(at.ends).gap.x);
     }
     fn tracks(&self, at: &Seen, out: &mut [Track]) {
+        if let (OPEN, Some([first, (centre, radius)])) = (at.mode, self.around) {
+            let second = &at.ends[1];
+            let arm = second.r * centre;
+            out[0] = track_beside(&at.ends[0], first, (second.p + arm, second.v + second.w.cross(arm)), radius);
+            return;
+        }
         let radius = self.pair.thickness();
         if radius == 0.0 || at.mode != OPEN && self.touching.law.holds() {
             return;

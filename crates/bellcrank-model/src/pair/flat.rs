@@ -53,6 +53,12 @@ pub struct Outlines {
 }
 
 impl Outlines {
+    /// The circles around both curves, where both are closed and the second body is outside of the first.
+    pub fn circles_around(&self) -> Option<[(Vec3, f64); 2]> {
+        let outside = self.side == self.first.outside();
+        Some([self.first.circle_around()?, self.second.circle_around()?]).filter(|_| outside)
+    }
+
     /// From the keys of both curves; refuses what touches at several places.
     pub fn read(values: &Values) -> Result<Outlines, Diagnostics> {
         let what = values.what();

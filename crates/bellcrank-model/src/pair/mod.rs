@@ -101,6 +101,14 @@ impl Pair {
         }
     }
 
+    /// The circles around both curves in the plane, where both are closed and the second body is outside of the first.
+    pub fn circles_around(&self) -> Option<[(Vec3, f64); 2]> {
+        match self {
+            Pair::Flat(pair) => pair.circles_around(),
+            Pair::Wires(_) => None,
+        }
+    }
+
     /// Whether it has [limits](Pair::limit).
     pub fn is_limited(&self) -> bool {
         matches!(self, Pair::Wires(_)) || self.curves().iter().any(|curve| !curve.is_closed())

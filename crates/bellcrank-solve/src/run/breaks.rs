@@ -429,7 +429,7 @@ impl Simulation {
         self.observed = false;
         self.engine.restart(&start)?;
         self.monitors.companion.restart(&start);
-        self.passing.restart();
+        self.passing.restart_behind_jump();
         self.monitors.energy.forget_power();
         if !jolts.is_empty() {
             self.jumped(to.t)?;

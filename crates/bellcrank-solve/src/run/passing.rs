@@ -66,6 +66,12 @@ impl Passing {
         tape.plain(&mut self.events);
     }
 
+    /// The same behind a jump of something that is given, through which switch functions may fall.
+    pub fn restart_behind_jump(&mut self) {
+        self.finder.restart_behind_jump();
+        self.features.restart();
+    }
+
     /// Switch functions are looked at anew: the state or the equations are others.
     pub fn restart(&mut self) {
         self.finder.restart();

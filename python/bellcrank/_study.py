@@ -59,8 +59,8 @@ class Sweep(Mapping[str, Any]):
     There is one row for each run: its number as `row`, what was varied, what was wanted, `status` (finished, doubtful or failed)
     and `reason`. Numbers of a run that failed are NaN.
 
-    Tables go through Arrow's C stream, in batches and without copies of numbers: `pyarrow.table(sweep)`, `polars.DataFrame(sweep)`,
-    `pandas.DataFrame.from_arrow(sweep)`, `duckdb.sql("select … from sweep")`. What is missing is null there.
+    Tables go through Arrow's C stream, in batches and without copies of numbers: `pyarrow.table(sweep)`, `sweep.to_polars()`,
+    `pandas.DataFrame.from_arrow(sweep)`. What is missing is null there.
     """
 
     def __init__(self, core: _bellcrank.StudyTable, folder: str | None = None) -> None:
@@ -141,7 +141,8 @@ class Sweep(Mapping[str, Any]):
         """A data frame of Polars; what is missing is null, and numbers are not copied."""
         import polars
 
-        return polars.DataFrame(self)
+        # a mapping it would take apart, with texts that are empty and not missing
+        return polars.DataFrame(self._core)
 
 
 def open_study(path: str | os.PathLike[str]) -> Sweep:

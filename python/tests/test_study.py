@@ -107,8 +107,8 @@ def test_tables_are_arrow_streams_in_batches_without_copies() -> None:
     # the same memory
     (_, data) = table.column("v").chunk(0).buffers()
     assert data.address == found["v"].__array_interface__["data"][0]
-    frame = polars.DataFrame(found)
-    assert frame.height == rows and frame["v"].to_list() == found["v"].tolist()
+    frame = found.to_polars()
+    assert isinstance(frame, polars.DataFrame) and frame.height == rows and frame["v"].to_list() == found["v"].tolist()
     assert frame["status"].unique().to_list() == ["finished"] and frame["reason"].null_count() == rows
     # the stream keeps the table alive
     column = table.column("v").slice(8190, 4)
@@ -119,7 +119,7 @@ def test_tables_are_arrow_streams_in_batches_without_copies() -> None:
 
 def test_rows_that_failed_are_null_in_arrow_streams() -> None:
     arrow = pytest.importorskip("pyarrow")
-    masses = [-1 if k % 3 == 0 else 1 for k in range(20)]
+    masses = [-1 - k if k % 3 == 0 else 1 + k for k in range(20)]
     found = bc.sweep(swing(), {"body.bob.mass": masses}, outputs=["bob.y.min"], until=0.01, progress=False)
     column = arrow.table(found).column("bob.y.min").to_pylist()
     assert [value is None for value in column] == [mass < 0 for mass in masses]

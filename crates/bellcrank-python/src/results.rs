@@ -238,6 +238,7 @@ impl Results {
     }
 
     #[pyo3(signature = (requested_schema=None))]
+    #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,

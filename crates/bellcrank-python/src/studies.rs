@@ -278,6 +278,7 @@ impl StudyTable {
         self.0.about.clone()
     }
 
+    #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,

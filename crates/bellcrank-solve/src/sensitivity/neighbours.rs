@@ -9,7 +9,7 @@ use crate::linear::kkt::Kkt;
 use crate::run::Simulation;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::dynamics::Scale;
-use bellcrank_model::{Dynamics, Piece, Point, State, Workspace};
+use bellcrank_model::{Dynamics, Piece, Point, State, System, Workspace};
 use std::sync::Arc;
 
 /// Runs of neighbours through an event are this exact: their difference is divided by twice a part in a million.
@@ -104,14 +104,14 @@ impl Side {
 }
 
 impl Near<'_> {
-    fn both(&self, far: bool) -> Result<[Simulation; 2], SensitivityError> {
-        let [minus, plus] = self.members.both(&self.which, far)?;
+    fn both(&self, far: bool, trim: &dyn Fn(Arc<System>) -> Arc<System>) -> Result<[Simulation; 2], SensitivityError> {
+        let [minus, plus] = self.members.both(&self.which, far)?.map(trim);
         Ok([begin::simulation(&minus, self.options.clone())?, begin::simulation(&plus, self.options.clone())?])
     }
 
     /// Both, on the equations that hold at a state.
     fn at(&self, state: &State) -> Result<[Side; 2], SensitivityError> {
-        let mut sides = self.both(false)?.map(Side::new);
+        let mut sides = self.both(false, &|system| system)?.map(Side::new);
         sides.iter_mut().try_for_each(|side| side.restart(state))?;
         Ok(sides)
     }
@@ -129,10 +129,21 @@ impl<'a> Pair<'a> {
         options: &Options,
         nominal: &Simulation,
     ) -> Result<(Pair<'a>, Tangent), SensitivityError> {
+        Pair::trimmed(members, which, options, nominal, &|system| system)
+    }
+
+    /// The same of models from which something is left out.
+    pub fn trimmed(
+        members: &'a Members<'a>,
+        which: &[usize],
+        options: &Options,
+        nominal: &Simulation,
+        trim: &dyn Fn(Arc<System>) -> Arc<System>,
+    ) -> Result<(Pair<'a>, Tangent), SensitivityError> {
         let options = Options { coordinates: nominal.plan().coordinates, ..options.clone() };
         let near = Near { members, which: which.to_vec(), options: tight(&options), made: None };
         let of = &members.list[which[0]];
-        let far = near.both(true)?;
+        let far = near.both(true, trim)?;
         far.iter().try_for_each(|run| check_side(&of.name, nominal, run))?;
         let reach = if which.len() == 1 { FAR * of.delta } else { 1.0 };
         let (here, dynamics) = (nominal.state(), &**nominal.equations());

@@ -108,6 +108,17 @@ struct Header<'a> {
     keep: bool,
 }
 
+/// Words where `[study]` wants whole numbers: there are no parameters that they could name.
+fn texts_for_numbers(study: &Node) -> Vec<Diagnostic> {
+    let problem = |key: &&str| {
+        let node = study.get(key)?;
+        let text = node.as_str().filter(|text| text.chars().any(char::is_alphabetic))?;
+        let message = format!("`{key}` of [study] must be a whole number, found {}", suggest::quoted(text));
+        Some(Diagnostic::error(message).at(node.span).help(format!("write it like `{key} = 2`")))
+    };
+    ["samples", "seed"].iter().filter_map(problem).collect()
+}
+
 /// Why there is no model: a report of its own, or a problem of the study.
 enum NoModel {
     Report(Report),
@@ -160,6 +171,10 @@ impl<'a> StudyReader<'a> {
             }
             return Err(problems);
         };
+        texts_for_numbers(node).into_iter().for_each(|problem| problems.push(problem));
+        if !problems.is_empty() {
+            return Err(problems);
+        }
         let values = read(node, "[study]", &[STUDY], &self.context());
         let Some(values) = problems.take(values) else { return Err(problems) };
         let how = Sampling::by_name(values.word("sampling")).unwrap_or_default();
@@ -301,12 +316,13 @@ impl<'a> StudyReader<'a> {
                 .iter()
                 .filter_map(|a| Some(format!("{} {}", a.listed()?, suggest::quoted(&a.name))))
                 .collect();
-            let drawn = if drawn > 0 { format!(" × {} samples", space.sampler.samples) } else { String::new() };
+            let drawn = (drawn > 0).then(|| format!("{} samples", space.sampler.samples));
+            let sizes: Vec<String> = sizes.into_iter().chain(drawn).collect();
             let message = format!("the study has {} points, and at most {MOST_POINTS} can be run", space.len());
             let help =
                 "list fewer values, or draw points: give axes a `distribution`, and [study] a number of `samples`";
             let problem = Diagnostic::error(message).at(self.root.get("vary").map_or(self.root.span, |n| n.span));
-            return Err(problem.label(format!("{}{drawn}", sizes.join(" × "))).help(help).into());
+            return Err(problem.label(sizes.join(" × ")).help(help).into());
         }
         Ok(())
     }

@@ -173,6 +173,10 @@ impl StudyReader<'_> {
                 let quantity = units::NumberWithUnit::parse(text).map(|q| AxisValue::Number(q.value));
                 Ok(quantity.unwrap_or_else(|| AxisValue::Text(text.clone())))
             }
+            Value::Number(x) => {
+                let problem = Diagnostic::error(format!("a value in {what} is {x}, and runs need finite numbers"));
+                Err(problem.at(node.span).help("leave it out"))
+            }
             _ => Err(Diagnostic::error(format!(
                 "a value in {what} must be a number or a word, found {}",
                 node.article()

@@ -11,9 +11,11 @@ use super::super::{FAR, Member, Members, SensitivityError};
 use super::equations::dot;
 use crate::choices::{Coordinates, Options};
 use crate::run::Simulation;
-use bellcrank_model::dynamics::Layout;
+use bellcrank_model::dynamics::{Layout, Switching};
 use bellcrank_model::system::ReachedRows;
 use bellcrank_model::{Point, System};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Parameters with the pair of models in which they differ.
 pub(super) struct Family<'a> {
@@ -90,11 +92,14 @@ pub(super) fn shared<'a>(
     let rows: Vec<ReachedRows> =
         members.list.iter().map(|of: &Member| system.reached(of.reach.as_ref()?)).collect::<Option<_>>()?;
     let layout = dynamics.layout();
+    let seen: Vec<String> = system.model.outputs.iter().flat_map(|output| output.channels.clone()).collect();
     let mut families = Vec::new();
     let none = || Tangent { q: vec![0.0; layout.n()], v: vec![0.0; layout.n()], z: vec![0.0; layout.nz()] };
     for group in coloured(&rows, layout.bodies.len(), layout.states.len()) {
+        let reaches = || group.iter().filter_map(|k| members.list[*k].reach.as_ref());
+        let trim = |model: Arc<System>| without_others(model, reaches().flat_map(|reach| &reach.forces), &seen);
         // the start of a family is nobody's
-        let (mut pair, start) = Pair::new(members, &group, options, nominal).ok()?;
+        let (mut pair, start) = Pair::trimmed(members, &group, options, nominal, &trim).ok()?;
         if start.size() != 0.0 || !keeps_to_rows(&mut pair, group.iter().map(|k| &rows[*k]), nominal) {
             return None;
         }
@@ -107,6 +112,24 @@ pub(super) fn shared<'a>(
         families.push(Family { pair, members: group.iter().map(relative).collect() });
     }
     Some((families, members.list.iter().map(|_| none()).collect()))
+}
+
+/// A model without the forces that are the same in both of a pair, which their difference does not see; but with those that outputs see.
+fn without_others<'r>(system: Arc<System>, forces: impl Iterator<Item = &'r String>, seen: &[String]) -> Arc<System> {
+    let model = &system.model;
+    let counted = |system: &System| system.initial_state().charts.angles.len();
+    if !model.signals.is_empty() || system.layout().nz() > 0 || system.switches() > 0 {
+        return system;
+    }
+    let wanted: HashSet<&str> = forces.map(String::as_str).collect();
+    let mut model = model.clone();
+    model.forces.retain(|force| {
+        let sees = |channel: &String| channel.strip_prefix(&force.name).is_some_and(|rest| rest.starts_with('.'));
+        wanted.contains(force.name.as_str()) || seen.iter().any(sees)
+    });
+    let trimmed = model.into_system();
+    // angles that forces count have their places in the charts
+    if counted(&trimmed) == counted(&system) { Arc::new(trimmed) } else { system }
 }
 
 /// Whether what a run did leaves families as they are: neighbours that run themselves through events mix what differs.

@@ -22,10 +22,12 @@
 //! | `robot.rs` | what they have in common |
 //! | `loops.rs` | joints that close loops, from a small file beside |
 //! | `merge.rs` | links to bodies, and whether these are physical |
+//! | `ground.rs` | contact with the ground |
 //! | `settle.rs` | springs that are given by how a joint settles |
 //! | `names.rs`, `write.rs` | the sections of the model |
 //! | `meshes.rs` | where meshes are |
 
+mod ground;
 mod loops;
 mod merge;
 mod meshes;
@@ -39,7 +41,8 @@ mod urdf;
 mod write;
 mod xml;
 
-pub use options::{Base, RobotOptions};
+pub use ground::{FloorPlane, Touch};
+pub use options::{Base, Ground, RobotOptions};
 pub use robot::{Along, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told};
 
 use bellcrank_model::appearance::{Appearance, add_solid};

@@ -3,6 +3,7 @@
 //! Everything stands in the world at the zero of all joint coordinates, so that a joint that closes a loop is a joint like
 //! any other.
 
+use crate::ground::{FloorPlane, Touch};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::{Appearance, Rgb};
 use bellcrank_model::file::Span;
@@ -281,6 +282,10 @@ pub struct Robot {
     pub ties: Vec<Tie>,
     /// Its actuators.
     pub actuators: Vec<Actuator>,
+    /// Shapes that touch others.
+    pub touches: Vec<Touch>,
+    /// Planes of the world.
+    pub planes: Vec<FloorPlane>,
     /// Whether the file tells which links are held by the world; URDF does not.
     pub tells_base: bool,
     /// Folders in which meshes are looked for, by their first part: `package://NAME/…`, or those of the file.

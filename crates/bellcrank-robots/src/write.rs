@@ -1,5 +1,6 @@
 //! The sections of a model: bodies, joints, and what acts along them.
 
+use crate::ground;
 use crate::merge::{self, Bodies};
 use crate::names::{Names, symbol};
 use crate::options::RobotOptions;
@@ -17,13 +18,13 @@ pub struct Written {
 }
 
 /// The entries of a section.
-type Entries = Vec<(String, Value)>;
+pub type Entries = Vec<(String, Value)>;
 
-fn text(x: &str) -> Value {
+pub fn text(x: &str) -> Value {
     Value::Text(x.to_string())
 }
 
-fn vector(v: Vec3) -> Value {
+pub fn vector(v: Vec3) -> Value {
     Value::List(v.0.map(|x| Value::Number(x + 0.0)).to_vec())
 }
 
@@ -32,7 +33,7 @@ pub fn matrix(m: &Mat3) -> Value {
     Value::List((0..3).map(|i| vector(m.row(i))).collect())
 }
 
-fn entries<const N: usize>(list: [(&str, Value); N]) -> Entries {
+pub fn entries<const N: usize>(list: [(&str, Value); N]) -> Entries {
     list.map(|(key, value)| (key.to_string(), value)).to_vec()
 }
 
@@ -43,7 +44,6 @@ struct Writer<'a> {
     model: Model,
     names: Names,
     symbols: Names,
-    force_names: Names,
     body_names: Vec<String>,
     /// The names of the joints that stay, by number.
     joint_names: HashMap<usize, String>,
@@ -63,7 +63,6 @@ pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Writ
         model,
         names: Names::new(),
         symbols,
-        force_names: Names::default(),
         body_names: Vec::new(),
         joint_names: HashMap::new(),
     };
@@ -71,8 +70,11 @@ pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Writ
     w.joints();
     w.ties();
     w.armatures();
+    // inputs share their names with forces alone
+    w.body_names.iter().chain(w.joint_names.values()).for_each(|name| _ = w.symbols.quiet(name, "input"));
     w.along();
     w.actuators();
+    ground::write(w.robot, w.bodies, w.options, &w.body_names, &mut w.names, &mut w.model);
     Written { model: w.model, names: w.body_names, joints: w.joint_names }
 }
 
@@ -188,7 +190,7 @@ impl Writer<'_> {
     fn force(&mut self, name: String, kind: &str, joint: &str, more: Entries) {
         let mut list = entries([("type", text(kind)), ("joint", text(joint))]);
         list.extend(more);
-        let name = self.force_names.quiet(&name, "force");
+        let name = self.names.quiet(&name, "force");
         self.model.add("force", &name, list);
     }
 

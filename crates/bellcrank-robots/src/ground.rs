@@ -9,47 +9,14 @@
 //! A plane through p with the normal n, and a shape's points c with radius r: the gap is n · (c − p) − r.
 
 use crate::merge::Bodies;
-use crate::names::Names;
 use crate::options::{Ground, RobotOptions};
-use crate::robot::{Look, Pose, Robot};
-use crate::write::{Entries, entries, text, vector};
+use crate::robot::{FRICTION, FloorPlane, Look, Pose, Robot, Touch};
+use crate::write::{Entries, Written, entries, text, vector};
 use bellcrank_math::Vec3;
-use bellcrank_model::build::Model;
 use bellcrank_model::build::value::Value;
-
-/// Coulomb's coefficient where a file tells none: that of MuJoCo and of SDF.
-pub const FRICTION: f64 = 1.0;
 
 /// What a soft contact loses: 2/3 · this · v of the speed v, in s/m.
 const DAMPING: f64 = 5.0;
-
-/// A shape that touches others, in the world.
-#[derive(Clone, Debug)]
-pub struct Touch {
-    /// The link that it belongs to.
-    pub link: usize,
-    /// As the file names it, or made from the link's.
-    pub name: String,
-    /// Its shape, if it is one that is known.
-    pub look: Option<Look>,
-    /// Where.
-    pub pose: Pose,
-    /// Coulomb's coefficient, where the file tells it.
-    pub friction: Option<f64>,
-    /// What it touches, and what touches it: bits that two shapes must share.
-    pub bits: [u32; 2],
-}
-
-/// A plane of the world.
-#[derive(Clone, Debug)]
-pub struct FloorPlane {
-    /// A point of it, and its normal as the axis z.
-    pub pose: Pose,
-    /// See [`Touch`].
-    pub friction: Option<f64>,
-    /// See [`Touch`].
-    pub bits: [u32; 2],
-}
 
 /// Whether two shapes touch.
 fn meet(a: [u32; 2], b: [u32; 2]) -> bool {
@@ -74,14 +41,7 @@ fn spheres(look: &Look, pose: &Pose) -> Option<Vec<(Vec3, f64)>> {
 }
 
 /// Adds contacts with the ground, if they are wanted, and tells what does not fit.
-pub fn write(
-    robot: &mut Robot,
-    bodies: &Bodies,
-    options: &RobotOptions,
-    body_names: &[String],
-    names: &mut Names,
-    model: &mut Model,
-) {
+pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions, written: &mut Written) {
     let moving: Vec<Touch> = robot.touches.iter().filter(|t| bodies.of[t.link].is_some()).cloned().collect();
     let Some(ground) = options.ground else {
         let why = "shapes touch nothing; `--ground hard` or `--ground STIFFNESS` adds contacts with the ground";
@@ -98,14 +58,14 @@ pub fn write(
             robot.told.leave("contact with the ground", why, touch.name.clone());
             continue;
         };
-        let body = bodies.of[touch.link].map(|b| body_names[b].clone()).unwrap_or_default();
+        let body = bodies.of[touch.link].map(|b| written.names[b].clone()).unwrap_or_default();
         for (plane, (centre, radius)) in
             planes.iter().filter(|p| meet(p.bits, touch.bits)).flat_map(|p| spheres.iter().map(move |s| (p, *s)))
         {
             let friction = [plane.friction, touch.friction].into_iter().flatten().fold(f64::NAN, f64::max);
             let friction = if friction.is_nan() { FRICTION } else { friction };
-            let name = names.quiet(&format!("{}_ground", touch.name), "contact");
-            model.add("force", &name, contact(&body, plane, centre, radius, friction, ground));
+            let name = written.taken.quiet(&format!("{}_ground", touch.name), "contact");
+            written.model.add("force", &name, contact(&body, plane, centre, radius, friction, ground));
             any = true;
         }
     }

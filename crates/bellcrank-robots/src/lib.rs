@@ -41,9 +41,8 @@ mod urdf;
 mod write;
 mod xml;
 
-pub use ground::{FloorPlane, Touch};
 pub use options::{Base, Ground, RobotOptions};
-pub use robot::{Along, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told};
+pub use robot::{Along, FloorPlane, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told, Touch};
 
 use bellcrank_model::appearance::{Appearance, add_solid};
 use bellcrank_model::build::Model;
@@ -144,7 +143,8 @@ fn convert(path: &Path, document: &xml::Document, options: &RobotOptions) -> Res
         return Err(failed(root.error(message).help(help).into()));
     }
     settle::settle(&mut robot, &bodies, options);
-    let written = write::write(&mut robot, &bodies, options);
+    let mut written = write::write(&mut robot, &bodies, options);
+    ground::write(&mut robot, &bodies, options, &mut written);
     let visuals =
         if options.visuals { meshes::visuals(&mut robot, &bodies, &written.names, path, options) } else { Vec::new() };
     Ok(Robots { model: written.model, visuals, told: robot.told, path: path.to_path_buf() })

@@ -3,7 +3,6 @@
 //! Everything stands in the world at the zero of all joint coordinates, so that a joint that closes a loop is a joint like
 //! any other.
 
-use crate::ground::{FloorPlane, Touch};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::{Appearance, Rgb};
 use bellcrank_model::file::Span;
@@ -265,6 +264,37 @@ pub struct Actuator {
     pub damping: f64,
     /// Least and greatest effort.
     pub limits: Option<[f64; 2]>,
+}
+
+/// Coulomb's coefficient where a file tells none: that of MuJoCo and of SDF.
+pub const FRICTION: f64 = 1.0;
+
+/// A shape that touches others, in the world.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// The link that it belongs to.
+    pub link: usize,
+    /// As the file names it, or made from the link's.
+    pub name: String,
+    /// Its shape, if it is one that is known.
+    pub look: Option<Look>,
+    /// Where.
+    pub pose: Pose,
+    /// Coulomb's coefficient, where the file tells it.
+    pub friction: Option<f64>,
+    /// What it touches, and what touches it: bits that two shapes must share.
+    pub bits: [u32; 2],
+}
+
+/// A plane of the world.
+#[derive(Clone, Debug)]
+pub struct FloorPlane {
+    /// A point of it, and its normal as the axis z.
+    pub pose: Pose,
+    /// See [`Touch`].
+    pub friction: Option<f64>,
+    /// See [`Touch`].
+    pub bits: [u32; 2],
 }
 
 /// A robot, as a file describes it.

@@ -1,7 +1,6 @@
 //! SDF: models, links, joints (also those that close loops), gearboxes [sdformat.org/spec].
 
-use crate::ground::Touch;
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual, rgba};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Touch, Visual, rgba};
 use crate::xml::{El, numbers};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::Appearance;

@@ -1,7 +1,6 @@
 //! URDF: links, joints, limits, friction, `mimic`, what links look like [wiki.ros.org/urdf/XML].
 
-use crate::ground::Touch;
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual, rgba};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Touch, Visual, rgba};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::Appearance;

@@ -1,6 +1,5 @@
 //! The sections of a model: bodies, joints, and what acts along them.
 
-use crate::ground;
 use crate::merge::{self, Bodies};
 use crate::names::{Names, symbol};
 use crate::options::RobotOptions;
@@ -15,6 +14,8 @@ pub struct Written {
     pub model: Model,
     pub names: Vec<String>,
     pub joints: HashMap<usize, String>,
+    /// All names of bodies, joints and forces.
+    pub taken: Names,
 }
 
 /// The entries of a section.
@@ -74,8 +75,7 @@ pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Writ
     w.body_names.iter().chain(w.joint_names.values()).for_each(|name| _ = w.symbols.quiet(name, "input"));
     w.along();
     w.actuators();
-    ground::write(w.robot, w.bodies, w.options, &w.body_names, &mut w.names, &mut w.model);
-    Written { model: w.model, names: w.body_names, joints: w.joint_names }
+    Written { model: w.model, names: w.body_names, joints: w.joint_names, taken: w.names }
 }
 
 impl Writer<'_> {

@@ -2,8 +2,7 @@
 
 use super::MjcfReader;
 use super::defaults::With;
-use crate::ground::FRICTION;
-use crate::robot::{Inertial, Look, Pose, rgba};
+use crate::robot::{FRICTION, Inertial, Look, Pose, rgba};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::Appearance;

@@ -5,8 +5,7 @@ mod acts;
 mod defaults;
 mod geoms;
 
-use crate::ground::{FloorPlane, Touch};
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Pose, Robot, Visual, rgba};
+use crate::robot::{Along, FloorPlane, Inertial, Joint, JointKind, Link, Pose, Robot, Touch, Visual, rgba};
 use crate::xml::{El, Includes};
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 use bellcrank_model::appearance::Appearance;

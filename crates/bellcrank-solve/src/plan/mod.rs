@@ -248,7 +248,7 @@ impl Plan {
         let why = format!(
             "FMU `{name}` exchanges values every {step} s and holds them in between: first order, beside the tolerance"
         );
-        self.note_fmu(format!("{name} every {step} s"), why);
+        self.note_fmu("fmu", format!("{name} every {step} s"), why);
     }
 
     /// Takes down that the equations of an FMU are part of the machine.
@@ -263,16 +263,16 @@ impl Plan {
         let why = format!(
             "the equations of FMU `{name}` are part of the model: {states} states, {indicators} event indicators, {slopes}"
         );
-        self.note_fmu(format!("{name} in the model"), why);
+        self.note_fmu("fmu states", name.clone(), why);
     }
 
-    fn note_fmu(&mut self, value: String, why: String) {
-        match self.reasons.iter_mut().find(|r| r.what == "fmu") {
+    fn note_fmu(&mut self, what: &'static str, value: String, why: String) {
+        match self.reasons.iter_mut().find(|r| r.what == what) {
             Some(reason) => {
                 reason.value += &format!(", {value}");
                 reason.why += &format!("; {why}");
             }
-            None => self.reasons.push(Reason::new("fmu", value, DecidedBy::Asked).because(why)),
+            None => self.reasons.push(Reason::new(what, value, DecidedBy::Asked).because(why)),
         }
     }
 

@@ -228,6 +228,87 @@ fn a_pendulum_as_an_fmu_swings_with_one_of_the_model_as_in_one_model() {
     }
 }
 
+/// A rotor that hits a hard stop again and again, driven by the winding: its speed, which the FMU is given, jumps there.
+#[test]
+fn an_fmu_sees_the_impacts_of_the_machine() {
+    let s = Scratch::new("resident-stop");
+    let stop = "force.end = { type = \"stop\", joint = \"pin\", lower = -1, upper = 2, restitution = 0.6 }\n[solve]";
+    s.write("winding.fmu", winding(true, true));
+    let whole = s.record(&WHOLE.replace("[solve]", stop), &[]);
+    let table = s.record(&ROTOR.replace("[solve]", stop), &[]);
+    let (a, b) = (table.column("pin.rate"), whole.column("pin.rate"));
+    assert!(a.iter().any(|v| *v < -1.0), "it bounces");
+    let worst = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-6, "{worst}");
+}
+
+/// A pendulum of the model at a pendulum that is an FMU of our own, which can save its state.
+fn coupled(s: &Scratch) -> String {
+    let pendulum = |name: &str| {
+        format!(
+            "body.{name} = {{ mass = 1, inertia = 0.1, at = [0.5, 0] }}\n\
+             joint.{name}_pin = {{ type = \"revolute\", between = [\"ground\", \"{name}\"], at = [0, 0] }}\n"
+        )
+    };
+    let head = "model = { plane = \"xy\", gravity = [0, -9.81] }\n";
+    let push = |name: &str, effort: &str| {
+        format!("force.push_{name} = {{ type = \"joint-actuator\", joint = \"{name}_pin\", effort = \"{effort}\" }}\n")
+    };
+    s.write("b.toml", [head, "input.torque = {}\n", &pendulum("b"), &push("b", "torque")].concat());
+    let made = s.bellcrank(&["fmu", "b.toml", "--kind", "me"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let spring = "k*(a_pin.angle - 2*b.b_pin.angle)";
+    let fmu = format!("[fmu.b]\nfile = \"b.fmu\"\ninputs = {{ torque = \"2*{spring}\" }}\n");
+    let rest = "[parameter]\nk = 5\n[output.angle]\nvalue = \"a_pin.angle\"\n[solve]\nuntil = 1\nrtol = 1e-9\n";
+    [head, &pendulum("a"), &push("a", &format!("-{spring}")), &fmu, rest].concat()
+}
+
+#[test]
+fn runs_go_back_with_an_fmu_in_their_equations_and_on_in_another_one() {
+    use bellcrank::{MethodName, Options, Simulation, read_model};
+    bellcrank::set_fmu_host([super::PROGRAM, "fmu-host"]);
+    let s = Scratch::new("resident-back");
+    let model = coupled(&s);
+    s.write("model.toml", model);
+    for method in [MethodName::Dop853, MethodName::Bdf] {
+        let open = || {
+            let read = read_model(&s.path("model.toml").to_string_lossy(), &[]).unwrap_or_else(|e| panic!("{e}"));
+            let options = Options { until: 1.0, rtol: 1e-8, method, ..Options::default() };
+            Simulation::new(read, options).unwrap_or_else(|e| panic!("{e}"))
+        };
+        let mut run = open();
+        run.advance_to(0.4031).unwrap();
+        let saved = run.save().unwrap();
+        run.advance_to(1.0).unwrap();
+        let end = run.state().clone();
+        assert!(end.z.len() == 2 && end.z[0].abs() > 0.1, "{:?}", end.z);
+        run.restore(&saved).unwrap();
+        run.advance_to(1.0).unwrap();
+        assert_eq!(run.state(), &end, "{method:?}");
+        let mut other = open();
+        other.restore(&saved).unwrap();
+        other.advance_to(1.0).unwrap();
+        assert_eq!(other.state(), &end, "{method:?}, another process");
+    }
+}
+
+/// Neighbours of a model have FMUs of their own.
+#[test]
+fn sensitivities_pass_through_the_equations_of_an_fmu() {
+    let s = Scratch::new("resident-slope");
+    let model = coupled(&s);
+    s.write("model.toml", model);
+    let told = s.bellcrank(&["sensitivity", "model.toml", "--of", "angle", "--to", "k"]);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    let slope: f64 = told.stdout.split_whitespace().last().unwrap().parse().unwrap();
+    let at = |k: f64| {
+        let run = s.json("model.toml", &["--set", &format!("parameter.k={k}"), "--rtol", "1e-11"]);
+        run["final"]["a_pin.angle"].as_f64().unwrap()
+    };
+    let difference = (at(5.005) - at(4.995)) / 0.01;
+    assert!((slope - difference).abs() < 1e-5 * difference.abs(), "{slope} {difference}");
+}
+
 #[test]
 fn what_does_not_fit_into_the_equations_is_refused_by_name() {
     let s = Scratch::new("resident-refused");

@@ -635,6 +635,7 @@ class Elements:
         name: str,
         *,
         file: Text,
+        coupling: Literal["equations", "exchange"] | None = None,
         step: Scalar | None = None,
         inputs: Matrix | Table | None = None,
         outputs: Names | None = None,
@@ -646,6 +647,8 @@ class Elements:
         `motor.torque`.
 
         file: an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation or model exchange
+        coupling: whether its states are integrated with the model, or values are exchanged at equal distances
+            in time; default: "equations" for model exchange without `step`, else "exchange"
         step: how often values are exchanged [s]; default: that of its file
         inputs: what it is given: for each of its inputs an expression of channels, parameters, inputs and
             `t`; default: at their start values
@@ -656,6 +659,7 @@ class Elements:
         """
         given = {
             "file": file,
+            "coupling": coupling,
             "step": step,
             "inputs": inputs,
             "outputs": outputs,

@@ -374,17 +374,20 @@ def load_robot(
     inputs: bool = False,
     package_roots: Sequence[str | os.PathLike[str]] = (),
     loops: str | os.PathLike[str] | None = None,
+    ground: str | float | None = None,
 ) -> Model:
     """Reads a robot file: URDF, MJCF or SDF.
 
     `base` is "fixed" or "free" (URDF does not say, and is fixed), `repair` makes inertias physical that are not, `stops` is the
     stiffness of stops at the limits of joints (none without it), `inputs` makes an input of the effort of every joint,
-    `package_roots` are folders in which `package://` is looked for, `loops` a file with joints that close loops.
+    `package_roots` are folders in which `package://` is looked for, `loops` a file with joints that close loops, `ground`
+    adds contacts of spheres, capsules and boxes with the ground: "hard", or with a stiffness.
     `Model.left_out` tells what the file says and the model does not.
     """
     roots = [os.fspath(root) for root in package_roots]
     told = None if loops is None else os.fspath(loops)
-    return Model._of(_bellcrank.Description.robot(os.fspath(path), base, repair, stops, inputs, roots, told))
+    on = None if ground is None else str(ground)
+    return Model._of(_bellcrank.Description.robot(os.fspath(path), base, repair, stops, inputs, roots, told, on))
 
 
 def loads(text: str, name: str = "model.toml") -> Model:

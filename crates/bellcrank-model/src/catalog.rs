@@ -164,6 +164,7 @@ pub fn groups(model: &Model) -> impl Iterator<Item = Group> + '_ {
         .chain(std::iter::once(Group::Energy))
         .chain((0..model.inputs.len()).map(Group::Input))
         .chain((0..model.states.len()).map(Group::State))
+        .chain((0..model.fmus.len()).filter(|f| model.fmus[*f].resident.is_some()).map(Group::Guest))
 }
 
 /// The groups that are there for the asking.
@@ -189,6 +190,21 @@ pub fn on_demand(model: &Model) -> impl Iterator<Item = Group> + '_ {
 fn coordinates(model: &Model) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
     let of_joint = |j: usize| (0..model.joints[j].joint.motions(model.space).len()).map(move |m| (j, m));
     (0..model.joints.len()).flat_map(of_joint).enumerate().map(|(k, (j, m))| (k, j, m))
+}
+
+/// The names among those of positions, velocities, energies and states that are wanted: they depend on no input.
+pub fn of_the_state(model: &Model, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let of_state = |group: &Group| {
+        matches!(
+            group,
+            Group::Motion(_) | Group::Deformation(_) | Group::Coordinate(..) | Group::Energy | Group::State(_)
+        )
+    };
+    for group in groups(model).filter(of_state) {
+        name(model, group, &mut |name, _| found.extend(Some(name.to_string()).filter(|name| wanted(name))));
+    }
+    found
 }
 
 /// Names the channels of a group, in their order.
@@ -247,6 +263,10 @@ pub fn name(model: &Model, group: Group, see: &mut dyn FnMut(std::fmt::Arguments
         Group::Probe(p, part) => table(&model.probes[p].name, probe_table(part), false),
         Group::Energy => ENERGY.iter().for_each(|q| see(format_args!("{}", q.name), q.unit)),
         Group::State(i) => see(format_args!("{}", model.states[i].name), model.states[i].unit),
+        Group::Guest(f) => {
+            let outputs = model.fmus[f].resident.iter().flat_map(|resident| &resident.outputs);
+            outputs.for_each(|output| see(format_args!("{}", output.name), output.unit));
+        }
         Group::Input(i) => see(format_args!("{}", model.inputs[i].name), model.inputs[i].unit),
         Group::Acceleration(b) => {
             let entry = &model.bodies[b];
@@ -318,7 +338,8 @@ fn reactive(model: &Model, group: Group) -> bool {
         | Group::Coordinate(..)
         | Group::Energy
         | Group::Input(_)
-        | Group::State(_) => false,
+        | Group::State(_)
+        | Group::Guest(_) => false,
         Group::Cardan(_) => false,
         // what holds a motion tells with what force
         Group::Force(f) | Group::Load(f, _) => model.forces[f].force.jumps(),

@@ -114,6 +114,8 @@ pub enum Group {
     Input(usize),
     /// A state of the user.
     State(usize),
+    /// The outputs of an FMU whose equations are part of the model.
+    Guest(usize),
     /// Accelerations of a body.
     Acceleration(usize),
     /// The Cardan angles of a body.

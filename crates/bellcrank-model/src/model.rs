@@ -5,6 +5,7 @@ use crate::bodies::{Body, Coordinates, each};
 use crate::dynamics::BY_VALUE;
 use crate::file::Expression;
 use crate::file::expression::Bends;
+use crate::fmu::Resident;
 use crate::fmu::wire::Setting;
 use crate::fmu::{Archive, Description};
 use crate::forces::{Followed, Force};
@@ -54,6 +55,30 @@ impl Model {
     pub fn own_inputs(&self) -> &[Input] {
         let given: usize = self.fmus.iter().map(|fmu| fmu.outputs.len()).sum();
         &self.inputs[..self.inputs.len().saturating_sub(given)]
+    }
+
+    /// FMUs whose equations are part of the model, those first whose outputs others are given; or a loop of them.
+    pub fn order_of_residents(&self) -> Result<Vec<usize>, Vec<usize>> {
+        let residents = || (0..self.fmus.len()).filter_map(|k| Some((k, self.fmus[k].resident.as_ref()?)));
+        let direct = |[fmu, value]: [usize; 2]| {
+            let resident = self.fmus[fmu].resident.as_ref();
+            resident.is_some_and(|r| r.is_direct(value)).then_some(fmu)
+        };
+        let needs = |r: &Resident| -> Vec<usize> {
+            let given = r.given.iter().filter_map(|(_, signal)| self.signals.get(*signal));
+            given.flat_map(|signal| &signal.guests).filter_map(|guest| direct(*guest)).collect()
+        };
+        let mut order = Vec::new();
+        let mut rest: Vec<usize> = residents().map(|(k, _)| k).collect();
+        while !rest.is_empty() {
+            let free = |k: &usize| {
+                let needed = self.fmus[*k].resident.as_ref().map(needs).unwrap_or_default();
+                needed.iter().all(|n| order.contains(n))
+            };
+            let Some(next) = rest.iter().position(free) else { return Err(rest) };
+            order.push(rest.remove(next));
+        }
+        Ok(order)
     }
 
     /// The number of the input of a name.
@@ -302,7 +327,7 @@ pub struct StateEntry {
 pub struct Signal {
     /// What uses it.
     pub of: Place,
-    /// f; its variables are `t`, the inputs, the sensors and the states.
+    /// f; its variables are `t`, the inputs, the sensors, the states and the values of FMUs.
     pub value: Expression,
     /// Where it bends.
     pub bends: Bends,
@@ -310,6 +335,21 @@ pub struct Signal {
     pub sensors: Vec<Sensor>,
     /// The numbers of the user's states in it.
     pub states: Vec<usize>,
+    /// Values of FMUs whose equations are part of the model: the FMU, and which of its values.
+    pub guests: Vec<[usize; 2]>,
+}
+
+impl Signal {
+    /// A signal of time and inputs alone.
+    pub fn of_inputs(of: Place, value: Expression, bends: Bends) -> Signal {
+        Signal { of, value, bends, sensors: Vec::new(), states: Vec::new(), guests: Vec::new() }
+    }
+
+    /// A value of an FMU whose equations are part of the model, as a signal; there are so many inputs.
+    pub fn of_fmu(fmu: usize, value: usize, inputs: usize) -> Signal {
+        let variable = Expression::variable(1 + inputs, "an FMU");
+        Signal { guests: vec![[fmu, value]], ..Signal::of_inputs(Place::Fmu(fmu), variable, Bends::default()) }
+    }
 }
 
 /// A position or a velocity that a signal measures between two places.
@@ -368,6 +408,8 @@ pub struct FmuEntry {
     pub inputs: Vec<(usize, Output)>,
     /// What it gives: the number of its variable, and that of the input of the model that has its value.
     pub outputs: Vec<(usize, usize)>,
+    /// In place of both, if its equations are part of the model.
+    pub resident: Option<Resident>,
     /// Values that are set before it starts, by the numbers of its variables.
     pub set: Vec<(usize, Setting)>,
     /// How long an answer may take, in s.

@@ -239,7 +239,7 @@ impl Description {
 
     /// A model from a robot file: URDF, MJCF or SDF.
     #[staticmethod]
-    #[pyo3(signature = (path, base=None, repair=false, stops=None, inputs=false, package_roots=Vec::new(), loops=None))]
+    #[pyo3(signature = (path, base=None, repair=false, stops=None, inputs=false, package_roots=Vec::new(), loops=None, ground=None))]
     fn robot(
         py: Python<'_>,
         path: String,
@@ -249,8 +249,9 @@ impl Description {
         inputs: bool,
         package_roots: Vec<PathBuf>,
         loops: Option<PathBuf>,
+        ground: Option<&str>,
     ) -> PyResult<Description> {
-        use bellcrank::robots::{Base, RobotOptions};
+        use bellcrank::robots::{Base, Ground, RobotOptions};
         let base = match base {
             None => None,
             Some("fixed") => Some(Base::Fixed),
@@ -262,8 +263,14 @@ impl Description {
         if stops.is_some_and(|k| !k.is_finite() || k <= 0.0) {
             return Err(PyValueError::new_err("`stops` is a stiffness, and must be positive"));
         }
-        let options =
-            RobotOptions { base, repair, stops, inputs, roots: package_roots, loops, ..RobotOptions::default() };
+        let told = ground;
+        let ground = told.and_then(Ground::parse);
+        if let (Some(word), None) = (told, ground) {
+            let message = format!("`ground` is {word}, and can be \"hard\" or a stiffness, which must be positive");
+            return Err(PyValueError::new_err(message));
+        }
+        let roots = package_roots;
+        let options = RobotOptions { base, repair, stops, ground, inputs, roots, loops, ..RobotOptions::default() };
         let robot = bellcrank::robots::open(&path, &options).map_err(|report| reported(Kind::Model, &report))?;
         let mut inner = Inner::of(ModelSource::Robot(Arc::new(robot)));
         inner.compile(py)?;

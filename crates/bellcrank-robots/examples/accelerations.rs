@@ -32,41 +32,41 @@ fn main() {
     let mut read = robot.read(&[]).unwrap_or_else(|e| fail(e.to_string()));
     let system = std::mem::take(&mut read.model).into_system();
     let relative = system.relative(&Point::at(&system.initial_state(), system.layout()));
-    // a joint of one coordinate in the tree: its column, and whether it runs the other way
-    let column = |k: usize| {
-        let node = &relative.tree.nodes[*relative.tree.node_of_joint.get(k)? as usize];
-        let (_, reversed) = node.joint.filter(|(j, _)| *j == k && relative.tree.has_joint[k] && !node.is_cartesian)?;
-        (node.columns.len() == 1).then_some((node.columns.start, if reversed { -1.0 } else { 1.0 }))
-    };
-    let joints: Vec<(String, usize, f64)> = system
-        .model
-        .joints
-        .iter()
-        .enumerate()
-        .filter_map(|(k, j)| {
-            let (column, sign) =
-                relative.tree.node_of_joint.get(k).filter(|n| **n != u32::MAX).and_then(|_| column(k))?;
-            Some((j.name.clone(), column, sign))
-        })
-        .collect();
+    let joints = columns(&system, &relative);
     println!("{}", joints.iter().map(|j| j.0.as_str()).collect::<Vec<_>>().join("\t"));
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let x: Vec<f64> = line.split_ascii_whitespace().filter_map(|w| w.parse().ok()).collect();
-        let n = joints.len();
-        assert_eq!(x.len(), 3 * n, "{n} joints");
-        let mut state: State = relative.initial_state();
-        for (i, (_, column, sign)) in joints.iter().enumerate() {
-            (state.q[*column], state.v[*column]) = (sign * x[i], sign * x[n + i]);
-        }
-        relative.settle(&mut state, &mut relative.workspace());
-        hold_bases(&system, &relative, &mut state);
-        let mut tau = vec![0.0; relative.layout().n()];
-        joints.iter().enumerate().for_each(|(i, (_, column, sign))| tau[*column] = sign * x[2 * n + i]);
-        let (by_matrix, by_recursion) = accelerations(&relative, &state, &tau);
-        let show =
-            |a: &[f64]| joints.iter().map(|(_, c, s)| format!("{:.17e}", s * a[*c])).collect::<Vec<_>>().join(" ");
+        assert_eq!(x.len(), 3 * joints.len(), "{} joints", joints.len());
+        let [by_matrix, by_recursion] = both_ways(&system, &relative, &joints, &x);
+        let show = |a: &[f64]| a.iter().map(|a| format!("{a:.17e}")).collect::<Vec<_>>().join(" ");
         println!("{} {}", show(&by_matrix), show(&by_recursion));
     }
+}
+
+/// The joints of one coordinate in the tree: the name, the column, and −1 where it runs the other way.
+pub fn columns(system: &System, relative: &Relative) -> Vec<(String, usize, f64)> {
+    let column = |k: usize| {
+        let node = &relative.tree.nodes[*relative.tree.node_of_joint.get(k).filter(|n| **n != u32::MAX)? as usize];
+        let (_, reversed) = node.joint.filter(|(j, _)| *j == k && relative.tree.has_joint[k] && !node.is_cartesian)?;
+        (node.columns.len() == 1).then_some((node.columns.start, if reversed { -1.0 } else { 1.0 }))
+    };
+    let joints = system.model.joints.iter().enumerate();
+    joints.filter_map(|(k, j)| column(k).map(|(column, sign)| (j.name.clone(), column, sign))).collect()
+}
+
+/// The accelerations of these joints at their values, rates and efforts: by the mass matrix and by recursion.
+pub fn both_ways(system: &System, relative: &Relative, joints: &[(String, usize, f64)], x: &[f64]) -> [Vec<f64>; 2] {
+    let n = joints.len();
+    let mut state: State = relative.initial_state();
+    let mut tau = vec![0.0; relative.layout().n()];
+    for (i, (_, column, sign)) in joints.iter().enumerate() {
+        (state.q[*column], state.v[*column]) = (sign * x[i], sign * x[n + i]);
+        tau[*column] = sign * x[2 * n + i];
+    }
+    relative.settle(&mut state, &mut relative.workspace());
+    hold_bases(system, relative, &mut state);
+    let (by_matrix, by_recursion) = accelerations(relative, &state, &tau);
+    [by_matrix, by_recursion].map(|a| joints.iter().map(|(_, column, sign)| sign * a[*column]).collect())
 }
 
 /// Sets the velocities of trees that move freely so that the body which no joint carries is at rest: the tree may hang on

@@ -22,10 +22,12 @@
 //! | `robot.rs` | what they have in common |
 //! | `loops.rs` | joints that close loops, from a small file beside |
 //! | `merge.rs` | links to bodies, and whether these are physical |
+//! | `ground.rs` | contact with the ground |
 //! | `settle.rs` | springs that are given by how a joint settles |
 //! | `names.rs`, `write.rs` | the sections of the model |
 //! | `meshes.rs` | where meshes are |
 
+mod ground;
 mod loops;
 mod merge;
 mod meshes;
@@ -39,8 +41,8 @@ mod urdf;
 mod write;
 mod xml;
 
-pub use options::{Base, RobotOptions};
-pub use robot::{Along, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told};
+pub use options::{Base, Ground, RobotOptions};
+pub use robot::{Along, FloorPlane, Inertial, Joint, JointKind, LeftOut, Link, Look, Pose, Robot, Told, Touch};
 
 use bellcrank_model::appearance::{Appearance, add_solid};
 use bellcrank_model::build::Model;
@@ -141,7 +143,8 @@ fn convert(path: &Path, document: &xml::Document, options: &RobotOptions) -> Res
         return Err(failed(root.error(message).help(help).into()));
     }
     settle::settle(&mut robot, &bodies, options);
-    let written = write::write(&mut robot, &bodies, options);
+    let mut written = write::write(&mut robot, &bodies, options);
+    ground::write(&mut robot, &bodies, options, &mut written);
     let visuals =
         if options.visuals { meshes::visuals(&mut robot, &bodies, &written.names, path, options) } else { Vec::new() };
     Ok(Robots { model: written.model, visuals, told: robot.told, path: path.to_path_buf() })

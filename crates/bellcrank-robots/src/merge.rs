@@ -68,6 +68,13 @@ fn hold_base(robot: &mut Robot, options: &RobotOptions) {
         }
     }
     let roots: Vec<usize> = (0..robot.links.len()).filter(|l| !carried[*l]).collect();
+    if !robot.tells_base && roots.len() > 1 {
+        let names: Vec<String> = roots.iter().map(|l| quoted(&robot.links[*l].name)).collect();
+        let names = bellcrank_model::file::suggest::list(names.iter().map(|n| n.trim_matches('`')));
+        robot
+            .told
+            .note(format!("the file has {} links that no joint carries, and each is a base: {names}", roots.len()));
+    }
     match (options.base, robot.tells_base) {
         (Some(base), _) => {
             for l in roots {

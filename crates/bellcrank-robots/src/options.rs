@@ -11,6 +11,26 @@ pub enum Base {
     Free,
 }
 
+/// How shapes touch the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ground {
+    /// Without any depth: an impact leaves no speed across, and what rests is held.
+    Hard,
+    /// With this stiffness, in N/m.
+    Soft(f64),
+}
+
+impl Ground {
+    /// `hard`, or a stiffness that is positive.
+    pub fn parse(word: &str) -> Option<Ground> {
+        match (word, word.parse::<f64>()) {
+            ("hard", _) => Some(Ground::Hard),
+            (_, Ok(k)) if k.is_finite() && k > 0.0 => Some(Ground::Soft(k)),
+            _ => None,
+        }
+    }
+}
+
 /// How a robot file becomes a model.
 #[derive(Clone, Debug)]
 pub struct RobotOptions {
@@ -20,6 +40,8 @@ pub struct RobotOptions {
     pub repair: bool,
     /// The stiffness of stops at joint limits, in N m/rad or N/m; limits are left out without it, for no file tells one.
     pub stops: Option<f64>,
+    /// Contacts of spheres, capsules and boxes with the ground; without it nothing touches.
+    pub ground: Option<Ground>,
     /// An input for the effort of every joint of one coordinate that has no actuator.
     pub inputs: bool,
     /// Damping and dry friction of joints.
@@ -42,6 +64,7 @@ impl Default for RobotOptions {
             base: None,
             repair: false,
             stops: None,
+            ground: None,
             inputs: false,
             friction: true,
             ties: true,

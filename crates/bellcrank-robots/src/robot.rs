@@ -266,6 +266,37 @@ pub struct Actuator {
     pub limits: Option<[f64; 2]>,
 }
 
+/// Coulomb's coefficient where a file tells none: that of MuJoCo and of SDF.
+pub const FRICTION: f64 = 1.0;
+
+/// A shape that touches others, in the world.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// The link that it belongs to.
+    pub link: usize,
+    /// As the file names it, or made from the link's.
+    pub name: String,
+    /// Its shape, if it is one that is known.
+    pub look: Option<Look>,
+    /// Where.
+    pub pose: Pose,
+    /// Coulomb's coefficient, where the file tells it.
+    pub friction: Option<f64>,
+    /// What it touches, and what touches it: bits that two shapes must share.
+    pub bits: [u32; 2],
+}
+
+/// A plane of the world.
+#[derive(Clone, Debug)]
+pub struct FloorPlane {
+    /// A point of it, and its normal as the axis z.
+    pub pose: Pose,
+    /// See [`Touch`].
+    pub friction: Option<f64>,
+    /// See [`Touch`].
+    pub bits: [u32; 2],
+}
+
 /// A robot, as a file describes it.
 #[derive(Clone, Debug, Default)]
 pub struct Robot {
@@ -281,6 +312,10 @@ pub struct Robot {
     pub ties: Vec<Tie>,
     /// Its actuators.
     pub actuators: Vec<Actuator>,
+    /// Shapes that touch others.
+    pub touches: Vec<Touch>,
+    /// Planes of the world.
+    pub planes: Vec<FloorPlane>,
     /// Whether the file tells which links are held by the world; URDF does not.
     pub tells_base: bool,
     /// Folders in which meshes are looked for, by their first part: `package://NAME/…`, or those of the file.

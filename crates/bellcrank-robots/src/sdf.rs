@@ -1,6 +1,6 @@
 //! SDF: models, links, joints (also those that close loops), gearboxes [sdformat.org/spec].
 
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual, rgba};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Touch, Visual, rgba};
 use crate::xml::{El, numbers};
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::Appearance;
@@ -186,8 +186,13 @@ fn link<'a>(el: El<'a>, frames: &mut NamedFrames<'a>, robot: &mut Robot) -> Resu
             visuals.push(Visual { pose: pose.then(&pose_of(v)?), look, appearance, span: v.span() });
         }
     }
-    if el.child("collision").is_some() {
-        robot.told.leave("contact", "shapes do not touch in a model; `contact` forces are to be added", name);
+    for (k, c) in el.all("collision").enumerate() {
+        let name = c.attribute("name").filter(|n| !n.trim().is_empty());
+        let name = name.map_or_else(|| format!("{}_{}", el.attribute("name").unwrap_or(""), k + 1), str::to_string);
+        let ode = c.child("surface").and_then(|s| s.child("friction")).and_then(|f| f.child("ode"));
+        let friction = ode.map_or(Ok(None), |ode| number(ode, "mu"))?;
+        let (link, pose) = (robot.links.len(), pose.then(&pose_of(c)?));
+        robot.touches.push(Touch { link, name, look: look(c)?, pose, friction, bits: [u32::MAX; 2] });
     }
     if frames.links.insert(name, robot.links.len()).is_some() {
         return Err(el.error(format!("link {} is there twice", quoted(name))).help("give one of them another name"));

@@ -1,6 +1,6 @@
 //! URDF: links, joints, limits, friction, `mimic`, what links look like [wiki.ros.org/urdf/XML].
 
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Visual, rgba};
+use crate::robot::{Along, Inertial, Joint, JointKind, Link, Look, Pose, Robot, Tie, Touch, Visual, rgba};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::Appearance;
@@ -25,8 +25,14 @@ pub fn read(root: El) -> Result<Robot, Diagnostics> {
             let message = format!("link {} is there twice", quoted(&link.name));
             problems.push(el.error(message).also(first.span(), "the first").help("give one of them another name"));
         }
+        let number = robot.links.len();
+        for (k, collision) in el.all("collision").enumerate() {
+            robot.touches.extend(problems.take(touch(collision, number, k, &link.name)));
+        }
         robot.links.push(link);
     }
+    // joints to links that are not understood are no faults of their own
+    std::mem::take(&mut problems).or(())?;
     let mut names: HashMap<&str, (usize, El)> = HashMap::new();
     let mut mimics = Vec::new();
     for el in root.all("joint") {
@@ -104,6 +110,16 @@ fn link(el: El, materials: &Materials) -> Result<Link, Diagnostic> {
     Ok(Link { name, span: el.span(), pose: Pose::IDENTITY, inertial, visuals, fixed: false })
 }
 
+/// A shape that touches others, in the frame of its link.
+fn touch(el: El, link: usize, k: usize, of: &str) -> Result<Touch, Diagnostic> {
+    let name = match (el.attribute("name").filter(|n| !n.trim().is_empty()), k) {
+        (Some(name), _) => name.to_string(),
+        (None, 0) => of.to_string(),
+        (None, k) => format!("{of}_{}", k + 1),
+    };
+    Ok(Touch { link, name, look: look(el)?, pose: origin(el)?, friction: None, bits: [u32::MAX; 2] })
+}
+
 fn look(visual: El) -> Result<Option<Look>, Diagnostic> {
     let Some(shape) = visual.child("geometry").and_then(|g| g.children().next()) else { return Ok(None) };
     let number = |key: &str| Ok::<f64, Diagnostic>(shape.number(key)?.unwrap_or(0.0));
@@ -143,7 +159,12 @@ fn joint(el: El, links: &HashMap<&str, (usize, El)>, robot: &mut Robot) -> Resul
         };
         links.get(of.trim()).map(|(l, _)| *l).ok_or_else(|| {
             let near = suggest::nearest(of, links.keys().copied());
-            let help = near.map_or(String::new(), |n| format!("did you mean {}?", quoted(n)));
+            let mut known: Vec<&str> = links.keys().copied().collect();
+            known.sort_unstable();
+            let help = near.map_or_else(
+                || format!("its links are {}", suggest::list(known)),
+                |n| format!("did you mean {}?", quoted(n)),
+            );
             el.error(format!("the {key} {} of joint {} is no link of the file", quoted(of), quoted(&name))).help(help)
         })
     };
@@ -248,6 +269,8 @@ fn place(robot: &mut Robot, links: &HashMap<&str, (usize, El)>) -> Result<(), Di
             }
         }
     }
+    let links = &robot.links;
+    robot.touches.iter_mut().for_each(|touch| touch.pose = links[touch.link].pose.then(&touch.pose));
     Ok(())
 }
 

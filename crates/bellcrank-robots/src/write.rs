@@ -14,16 +14,18 @@ pub struct Written {
     pub model: Model,
     pub names: Vec<String>,
     pub joints: HashMap<usize, String>,
+    /// All names of bodies, joints and forces.
+    pub taken: Names,
 }
 
 /// The entries of a section.
-type Entries = Vec<(String, Value)>;
+pub type Entries = Vec<(String, Value)>;
 
-fn text(x: &str) -> Value {
+pub fn text(x: &str) -> Value {
     Value::Text(x.to_string())
 }
 
-fn vector(v: Vec3) -> Value {
+pub fn vector(v: Vec3) -> Value {
     Value::List(v.0.map(|x| Value::Number(x + 0.0)).to_vec())
 }
 
@@ -32,7 +34,7 @@ pub fn matrix(m: &Mat3) -> Value {
     Value::List((0..3).map(|i| vector(m.row(i))).collect())
 }
 
-fn entries<const N: usize>(list: [(&str, Value); N]) -> Entries {
+pub fn entries<const N: usize>(list: [(&str, Value); N]) -> Entries {
     list.map(|(key, value)| (key.to_string(), value)).to_vec()
 }
 
@@ -43,7 +45,6 @@ struct Writer<'a> {
     model: Model,
     names: Names,
     symbols: Names,
-    force_names: Names,
     body_names: Vec<String>,
     /// The names of the joints that stay, by number.
     joint_names: HashMap<usize, String>,
@@ -63,7 +64,6 @@ pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Writ
         model,
         names: Names::new(),
         symbols,
-        force_names: Names::default(),
         body_names: Vec::new(),
         joint_names: HashMap::new(),
     };
@@ -71,9 +71,11 @@ pub fn write(robot: &mut Robot, bodies: &Bodies, options: &RobotOptions) -> Writ
     w.joints();
     w.ties();
     w.armatures();
+    // inputs share their names with forces alone
+    w.body_names.iter().chain(w.joint_names.values()).for_each(|name| _ = w.symbols.quiet(name, "input"));
     w.along();
     w.actuators();
-    Written { model: w.model, names: w.body_names, joints: w.joint_names }
+    Written { model: w.model, names: w.body_names, joints: w.joint_names, taken: w.names }
 }
 
 impl Writer<'_> {
@@ -188,7 +190,7 @@ impl Writer<'_> {
     fn force(&mut self, name: String, kind: &str, joint: &str, more: Entries) {
         let mut list = entries([("type", text(kind)), ("joint", text(joint))]);
         list.extend(more);
-        let name = self.force_names.quiet(&name, "force");
+        let name = self.names.quiet(&name, "force");
         self.model.add("force", &name, list);
     }
 

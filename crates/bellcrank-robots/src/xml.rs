@@ -83,6 +83,9 @@ impl Document {
                 roxmltree::Error::DtdDetected => {
                     "document types and entities are not read: replace entities by their text"
                 }
+                roxmltree::Error::UnknownNamespace(ref prefix, _) if prefix == "xacro" => {
+                    "it is a template: `xacro FILE > robot.urdf` makes a robot file of it"
+                }
                 _ => "the file is not well formed",
             };
             Diagnostic::error(format!("this is no XML file that can be read: {e}"))

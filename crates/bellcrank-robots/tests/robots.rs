@@ -214,6 +214,8 @@ fn hostile_files_are_refused_with_their_place() {
     let two = urdf(&[link("a", 1.0, [0.0; 3], [1.0; 3]), link("a", 1.0, [0.0; 3], [1.0; 3])].concat());
     let cases = [
         (circle, "hangs on itself"),
+        (pendulum().replace("child link=\"weight\"", "child link=\"hammer\""), "its links are arm, base, weight"),
+        (urdf("<xacro:property name=\"x\" value=\"1\"/>"), "`xacro FILE > robot.urdf` makes a robot file of it"),
         (two, "link `a` is there twice"),
         (pendulum().replace("value=\"2\"", "value=\"NaN\""), "is `NaN`, not numbers"),
         (pendulum().replace("value=\"2\"", "value=\"inf\""), "is `inf`, not numbers"),
@@ -231,6 +233,30 @@ fn hostile_files_are_refused_with_their_place() {
         let message = refused("bad.urdf", &text);
         assert!(message.contains(told), "{told}:\n{message}");
     }
+}
+
+/// Actuators are often named as their joints, and forces, bodies and joints share their channels' names.
+#[test]
+fn actuators_may_have_the_names_of_joints_and_bodies() {
+    let text = r#"<mujoco model="names"><worldbody><body name="arm"><joint name="hinge" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/>
+      <body name="hand"><joint name="twist"/><geom size="0.1" pos="0 1 0"/></body></body></worldbody>
+      <actuator><motor name="hinge" joint="hinge" gear="2"/><position name="hand" joint="twist" kp="3"/></actuator></mujoco>"#;
+    let s = system(&robot("names.xml", text, &RobotOptions::default()));
+    let names: Vec<&str> = s.model.forces.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["hinge_force", "hand_force", "hand_feedback"]);
+    let inputs: Vec<&str> = s.model.inputs.iter().map(|i| i.name.as_str()).collect();
+    assert_eq!(inputs, ["hinge_input", "hand_input"]);
+}
+
+/// A fault of a link is told once: joints to it say nothing about it. Two roots are a base each, which is told.
+#[test]
+fn faults_of_urdf_are_told_once_and_two_roots_are_told() {
+    let message = refused("bad.urdf", &pendulum().replace("value=\"2\"", "value=\"1,5\""));
+    assert!(message.contains("is `1,5`, not numbers") && !message.contains("is no link of the file"), "{message}");
+    let two = pendulum().replace("<link name=\"base\"/>", "<link name=\"base\"/><link name=\"lone\"/>");
+    let told = robot("two.urdf", &two, &RobotOptions::default()).told;
+    let note = "the file has 2 links that no joint carries, and each is a base: base, lone";
+    assert!(told.notes.iter().any(|n| n == note), "{told:?}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! it (it crashes, hangs, eats memory, prints), the run goes on to say so. The folder that the FMU was unpacked into is removed
 //! with the guest; if this program is ended by force, the other process removes it.
 
-use bellcrank_model::fmu::wire::{Handle, Setting, Start};
-use bellcrank_model::fmu::{Archive, Description};
+use bellcrank_model::fmu::wire::{ExchangeStart, Handle, Setting, Start};
+use bellcrank_model::fmu::{Archive, Description, ExchangeFacts};
 use bellcrank_model::model::FmuEntry;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::sync::{Arc, RwLock};
 
 #[cfg(unix)]
 mod process;
+pub(crate) mod resident;
 #[cfg(unix)]
 pub use process::Guest;
 
@@ -98,13 +99,28 @@ impl From<&FmuEntry> for GuestSetup {
             name: fmu.name.clone(),
             archive: fmu.archive.clone(),
             description: fmu.description.clone(),
-            inputs: fmu.inputs.iter().map(|(n, _)| *n).collect(),
-            outputs: fmu.outputs.iter().map(|(n, _)| *n).collect(),
+            inputs: match &fmu.resident {
+                Some(resident) => resident.given.iter().map(|(n, _)| *n).collect(),
+                None => fmu.inputs.iter().map(|(n, _)| *n).collect(),
+            },
+            outputs: match &fmu.resident {
+                Some(resident) => resident.outputs.iter().map(|o| o.variable).collect(),
+                None => fmu.outputs.iter().map(|(n, _)| *n).collect(),
+            },
             set: fmu.set.clone(),
             patience: fmu.patience,
             memory: fmu.memory,
         }
     }
+}
+
+/// What its process has to know of a model exchange.
+fn exchange_start(description: &Description, facts: &ExchangeFacts) -> ExchangeStart {
+    let states = || facts.states.iter().map(|s| s.variable.map(|v| description.variables[v].reference));
+    let rates = || facts.states.iter().map(|s| s.derivative);
+    let both = || Some([states().collect::<Option<_>>()?, rates().collect::<Option<_>>()?]);
+    let directional = if facts.directional { both() } else { None };
+    ExchangeStart { states: facts.states.len(), indicators: facts.indicators, directional }
 }
 
 /// What an FMU is told first, and the folder that it is unpacked into.
@@ -123,7 +139,7 @@ fn unpacked(fmu: &GuestSetup, given: &[f64], times: [f64; 2], tolerance: f64) ->
         folder: folder.path().to_path_buf(),
         library: folder.path().join(&description.library),
         memory: fmu.memory,
-        exchange: description.exchange,
+        exchange: description.exchange.as_ref().map(|facts| exchange_start(description, facts)),
         set: fmu.set.iter().filter_map(|(n, value)| Some((handle(*n)?, value.clone()))).collect(),
         inputs: fmu.inputs.iter().filter_map(|n| handle(*n)).collect(),
         outputs: fmu.outputs.iter().filter_map(|n| handle(*n)).collect(),
@@ -166,6 +182,9 @@ impl Guest {
         match self.0 {}
     }
     pub fn cross(&mut self, _: f64, _: f64, _: &[f64], _: bool) -> Result<Vec<f64>, String> {
+        match self.0 {}
+    }
+    pub fn numbers(&mut self, _: &bellcrank_model::fmu::wire::Request, _: &str) -> Result<Vec<f64>, String> {
         match self.0 {}
     }
 }

@@ -9,6 +9,8 @@ mod common;
 mod exchange;
 #[path = "fmus/parts.rs"]
 mod parts;
+#[path = "fmus/residents.rs"]
+mod residents;
 
 use bellcrank::{Options, Simulation, read_model};
 use common::Scratch;

@@ -40,6 +40,9 @@ fn role(variable: Variable, fmu: &Fmu) -> [&'static str; 3] {
     }
 }
 
+/// Outputs of models with more states do not tell what they depend on.
+const MOST_NEEDS: usize = 300;
+
 impl Fmu {
     /// A name that is an identifier of C, as importers want it.
     pub fn identifier(&self) -> String {
@@ -205,6 +208,17 @@ impl Fmu {
             ("InitialUnknowns", "InitialUnknown", &|v| unknown(v) && !matches!(v, Variable::Indicator(_))),
             ("", "EventIndicator", &|v| matches!(v, Variable::Indicator(_))),
         ];
+        // FMI 2 counts variables from 1, FMI 3 has value references
+        let first = usize::from(version == Version::Two);
+        let states = (0..variables.len()).filter(|r| matches!(variables[*r], Variable::State(_)));
+        let states: Vec<String> = states.map(|r| (r + first).to_string()).collect();
+        let needs = |r: usize| match variables[r] {
+            // long lists say little
+            Variable::Output(k) if self.interface.outputs[k].of_state && states.len() < MOST_NEEDS => {
+                format!(" dependencies=\"{}\"", states.join(" "))
+            }
+            _ => String::new(),
+        };
         *out += "  <ModelStructure>\n";
         for (two, three, holds) in lists {
             let references: Vec<usize> = (0..variables.len()).filter(|r| holds(&variables[*r])).collect();
@@ -215,12 +229,14 @@ impl Fmu {
                 Version::Two => {
                     let _ = writeln!(out, "    <{two}>");
                     references.iter().for_each(|r| {
-                        let _ = writeln!(out, "      <Unknown index=\"{}\"/>", r + 1);
+                        let needs = if two == "Outputs" { needs(*r) } else { String::new() };
+                        let _ = writeln!(out, "      <Unknown index=\"{}\"{needs}/>", r + 1);
                     });
                     let _ = writeln!(out, "    </{two}>");
                 }
                 Version::Three => references.iter().for_each(|r| {
-                    let _ = writeln!(out, "    <{three} valueReference=\"{r}\"/>");
+                    let needs = if three == "Output" { needs(*r) } else { String::new() };
+                    let _ = writeln!(out, "    <{three} valueReference=\"{r}\"{needs}/>");
                 }),
             }
         }

@@ -6,6 +6,7 @@
 
 use super::library::{Instance, Loaded};
 use bellcrank_model::fmu::Version;
+use bellcrank_model::fmu::wire::ExchangeStart;
 use std::ffi::c_int;
 
 /// The steps of DOPRI5: rows of a, with b as the last one.
@@ -37,6 +38,8 @@ const SAME: f64 = 4.0 * f64::EPSILON;
 pub(super) struct Integrator {
     states: usize,
     indicators: usize,
+    /// The value references of states and derivatives, where it tells derivatives along a direction.
+    pub(super) directional: Option<[Vec<u32>; 2]>,
     tolerance: f64,
     nominals: Vec<f64>,
     /// The next step, if one was taken before, and the next time event.
@@ -44,18 +47,26 @@ pub(super) struct Integrator {
 }
 
 impl Integrator {
-    pub(super) fn new([states, indicators]: [usize; 2], tolerance: f64) -> Integrator {
+    pub(super) fn new(start: &ExchangeStart, tolerance: f64) -> Integrator {
+        let ExchangeStart { states, indicators, directional } = start.clone();
         let nominals = vec![1.0; states];
-        Integrator { states, indicators, tolerance, nominals, memory: [f64::NAN, f64::INFINITY] }
+        Integrator { states, indicators, directional, tolerance, nominals, memory: [f64::NAN, f64::INFINITY] }
+    }
+}
+
+impl Integrator {
+    /// The usual size of a state.
+    pub(super) fn nominal(&self, state: usize) -> Option<f64> {
+        self.nominals.get(state).copied()
     }
 }
 
 /// A state with its derivatives.
 #[derive(Clone, Default)]
-struct Place {
+pub(super) struct Place {
     t: f64,
     x: Vec<f64>,
-    f: Vec<f64>,
+    pub(super) f: Vec<f64>,
 }
 
 impl Loaded {
@@ -67,12 +78,12 @@ impl Loaded {
         Ok(out)
     }
 
-    fn indicators(&self) -> Result<Vec<f64>, String> {
+    pub(super) fn indicators(&self) -> Result<Vec<f64>, String> {
         let n = self.integrator.as_ref().map_or(0, |i| i.indicators);
         if n == 0 { Ok(Vec::new()) } else { self.numbers("GetEventIndicators", n) }
     }
 
-    fn states(&self) -> Result<Vec<f64>, String> {
+    pub(super) fn states(&self) -> Result<Vec<f64>, String> {
         let n = self.integrator.as_ref().map_or(0, |i| i.states);
         if n == 0 { Ok(Vec::new()) } else { self.numbers("GetContinuousStates", n) }
     }
@@ -84,7 +95,7 @@ impl Loaded {
     }
 
     /// Goes to a time and a state; gives the derivatives there.
-    fn at(&self, t: f64, x: Vec<f64>) -> Result<Place, String> {
+    pub(super) fn at(&self, t: f64, x: Vec<f64>) -> Result<Place, String> {
         self.set_time(t)?;
         if x.is_empty() {
             return Ok(Place { t, x, f: Vec::new() });
@@ -174,7 +185,7 @@ impl Loaded {
     }
 
     /// Whether an accepted step asks for event mode.
-    fn completed(&self) -> Result<bool, String> {
+    pub(super) fn completed(&self) -> Result<bool, String> {
         let name = "CompletedIntegratorStep";
         let (enter, ends) = if self.version == Version::Two {
             let completed: unsafe extern "C" fn(Instance, c_int, *mut c_int, *mut c_int) -> c_int =

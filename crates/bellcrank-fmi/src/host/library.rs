@@ -106,8 +106,8 @@ pub struct Loaded {
     library: *mut c_void,
     pub(super) version: Version,
     pub(super) instance: *mut c_void,
-    inputs: Vec<Handle>,
-    outputs: Vec<Handle>,
+    pub(super) inputs: Vec<Handle>,
+    pub(super) outputs: Vec<Handle>,
     /// A state of the FMU that it can go back to, and what its integrator remembers there.
     kept: *mut c_void,
     kept_memory: [f64; 2],
@@ -137,7 +137,7 @@ impl Loaded {
             outputs: start.outputs.clone(),
             kept: std::ptr::null_mut(),
             kept_memory: [0.0; 2],
-            integrator: start.exchange.map(|sizes| Integrator::new(sizes, start.tolerance)),
+            integrator: start.exchange.as_ref().map(|exchange| Integrator::new(exchange, start.tolerance)),
             _callbacks: callbacks,
         };
         fmu.instantiate(start)?;
@@ -303,6 +303,11 @@ impl Loaded {
                 }
                 self.outputs()
             }
+            Request::Equations { at } => self.equations(&at).map(Reply::Values),
+            Request::Slopes { at } => self.slopes(&at).map(Reply::Values),
+            Request::Event { at } => self.happen(&at).map(Reply::Values),
+            Request::Accepted { at } => self.accepted(&at).map(Reply::Values),
+            Request::States => self.told_states().map(Reply::Values),
             Request::Keep => {
                 self.keep()?;
                 self.outputs()
@@ -331,11 +336,11 @@ impl Loaded {
         self.settle()
     }
 
-    fn set_inputs(&self, values: &[f64]) -> Result<(), String> {
+    pub(super) fn set_inputs(&self, values: &[f64]) -> Result<(), String> {
         self.inputs.iter().zip(values).try_for_each(|(handle, x)| self.set(*handle, *x))
     }
 
-    fn get(&self, handle: Handle) -> Result<f64, String> {
+    pub(super) fn get(&self, handle: Handle) -> Result<f64, String> {
         by_type!(self, get_as, handle,)
     }
 

@@ -4,6 +4,7 @@
 //! hang or eat memory here without harm to the run. The process ends, and removes the folder of the FMU, as soon as the
 //! other end of the socket is gone.
 
+mod equations;
 mod exchange;
 mod library;
 mod limits;

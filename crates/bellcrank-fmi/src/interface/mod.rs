@@ -5,6 +5,7 @@ mod export;
 pub use export::{Export, Kinds, Version, token};
 
 use bellcrank_model::read::Read;
+use std::collections::HashSet;
 
 /// What a value reference stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct Named {
     pub start: f64,
     /// Whether it follows from other parameters.
     pub calculated: bool,
+    /// Of an output, whether it depends on states alone.
+    pub of_state: bool,
 }
 
 /// The variables of an FMU, in the order of their value references: the same for the description and for the library.
@@ -64,6 +67,7 @@ impl Interface {
             doc: p.doc.clone(),
             start: p.value,
             calculated: p.expression.is_some(),
+            of_state: false,
         });
         let inputs = read.model.inputs.iter().map(|input| Named {
             name: input.name.clone(),
@@ -71,8 +75,16 @@ impl Interface {
             doc: input.doc.clone(),
             start: input.start,
             calculated: false,
+            of_state: false,
         });
-        let outputs = export.outputs.iter().map(|name| Named { name: name.clone(), ..Named::default() });
+        let wanted: HashSet<&str> = export.outputs.iter().map(String::as_str).collect();
+        let of_state = bellcrank_model::catalog::of_the_state(&read.model, &|name| wanted.contains(name));
+        let of_state: HashSet<&str> = of_state.iter().map(String::as_str).collect();
+        let outputs = export.outputs.iter().map(|name| Named {
+            of_state: of_state.contains(name.as_str()),
+            name: name.clone(),
+            ..Named::default()
+        });
         let exchange = export.kinds.model_exchange;
         Interface {
             parameters: parameters.collect(),

@@ -234,6 +234,12 @@ pub trait Switching {
         None
     }
 
+    /// What an FMU is given at a realized point, whose equations are part of these.
+    fn given_to_fmu(&self, fmu: usize, at: &Point, w: &mut Workspace) -> Vec<f64> {
+        let _ = (fmu, at, w);
+        Vec::new()
+    }
+
     /// The functions of time in the equations: loads, drives, references of controllers. Runs land on their breakpoints.
     fn courses(&self) -> Vec<Box<dyn Course>> {
         Vec::new()

@@ -341,6 +341,12 @@ impl Diagnostics {
         self.0.len() >= 2 * MOST_SHOWN
     }
 
+    /// Adds a hint to each message.
+    pub fn with_help(mut self, help: &str) -> Diagnostics {
+        self.0 = self.0.into_iter().map(|d| d.help(help)).collect();
+        self
+    }
+
     /// Keeps the value of a result, or its messages.
     pub fn take<T>(&mut self, result: Result<T, impl Into<Diagnostics>>) -> Option<T> {
         result.map_err(|problems| self.append(problems.into())).ok()

@@ -77,6 +77,8 @@ pub struct Variable {
     pub causality: Causality,
     /// Whether its start value may be set.
     pub settable: bool,
+    /// Whether it may change at any time, and not at events alone.
+    pub continuous: bool,
     /// Its unit, as it stands.
     pub unit: String,
     /// Its value at the start, where the file tells one.
@@ -92,6 +94,30 @@ pub struct Terminal {
     pub members: Vec<(String, String)>,
 }
 
+/// A continuous state of model exchange, as far as the file tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExchangeState {
+    /// The value reference of its derivative.
+    pub derivative: Option<u32>,
+    /// The number of its variable.
+    pub variable: Option<usize>,
+}
+
+/// What the file of a model exchange says about its equations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExchangeFacts {
+    /// Its continuous states.
+    pub states: Vec<ExchangeState>,
+    /// How many event indicators it has.
+    pub indicators: usize,
+    /// Whether it tells derivatives along a direction.
+    pub directional: bool,
+    /// The numbers of the outputs that depend on no input, as far as the file tells.
+    pub free: Vec<usize>,
+    /// Whether it wants to be told of every step that was accepted.
+    pub completes: bool,
+}
+
 /// What a description says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
@@ -105,8 +131,8 @@ pub struct Description {
     pub variables: Vec<Variable>,
     /// Its terminals.
     pub terminals: Vec<Terminal>,
-    /// Of model exchange: the numbers of continuous states and of event indicators. Co-simulation comes first where there are both.
-    pub exchange: Option<[usize; 2]>,
+    /// Of model exchange: what there is to integrate. Co-simulation comes first where there are both.
+    pub exchange: Option<ExchangeFacts>,
     /// Whether its state can be taken and set.
     pub goes_back: bool,
     /// Whether its state can be taken, set and written.
@@ -122,7 +148,16 @@ pub struct Description {
 impl Description {
     /// What the description of an archive says; or why the FMU cannot be used.
     pub fn of(archive: &Archive) -> Result<Description, String> {
-        let mut description = Description::parse(&archive.description()?)?;
+        Description::of_kind(archive, ["CoSimulation", "ModelExchange"])
+    }
+
+    /// The same of its model exchange, where it has one.
+    pub fn of_exchange(archive: &Archive) -> Result<Description, String> {
+        Description::of_kind(archive, ["ModelExchange", "CoSimulation"])
+    }
+
+    fn of_kind(archive: &Archive, kinds: [&str; 2]) -> Result<Description, String> {
+        let mut description = Description::parse(&archive.description()?, kinds)?;
         if let Some(text) = archive.terminals()? {
             description.terminals = terminals(&text)?;
         }
@@ -142,7 +177,7 @@ impl Description {
         self.library.rsplit('/').next().and_then(|file| file.rsplit_once('.')).map_or("", |(stem, _)| stem)
     }
 
-    fn parse(text: &str) -> Result<Description, String> {
+    fn parse(text: &str, kinds: [&str; 2]) -> Result<Description, String> {
         let tree = Document::parse(text).map_err(|e| format!("has a `modelDescription.xml` that is no XML: {e}"))?;
         let root = tree.root_element();
         let version = match root.attribute("fmiVersion").unwrap_or_default() {
@@ -151,7 +186,7 @@ impl Description {
             v => return Err(format!("is of FMI {}, and FMI 2.0 and 3.0 are known", quoted(v))),
         };
         let of_kind = |name: &str| root.children().find(|n| n.has_tag_name(name));
-        let Some(kind) = of_kind("CoSimulation").or_else(|| of_kind("ModelExchange")) else {
+        let Some(kind) = kinds.into_iter().find_map(of_kind) else {
             return Err("is neither for co-simulation nor for model exchange".into());
         };
         let exchanges = kind.has_tag_name("ModelExchange");
@@ -175,13 +210,14 @@ impl Description {
             (value.is_finite() && value > 0.0).then_some(value)
         };
         let experiment = root.children().find(|n| n.has_tag_name("DefaultExperiment"));
+        let variables = variables(root)?;
         Ok(Description {
             version,
             token: root.attribute(token).unwrap_or_default().to_string(),
             library: archive::library(version, identifier),
-            variables: variables(root)?,
             terminals: Vec::new(),
-            exchange: exchanges.then(|| exchange_sizes(root, version)),
+            exchange: exchanges.then(|| exchange_facts(root, kind, version, &variables)),
+            variables,
             goes_back: says(keeps[0]),
             keeps_state: keeps.iter().all(|key| says(key)),
             varies_step: exchanges || says("canHandleVariableCommunicationStepSize"),
@@ -229,17 +265,64 @@ fn is_true(text: &str) -> bool {
     matches!(text.trim(), "true" | "1")
 }
 
-/// How many continuous states and event indicators a model exchange has.
-fn exchange_sizes(root: Node, version: Version) -> [usize; 2] {
+/// What a file says about the equations of model exchange. Its derivatives are numbers of variables from one in FMI 2.0, and value
+/// references in FMI 3.0; so are the states in the attribute `derivative` of these variables.
+fn exchange_facts(root: Node, kind: Node, version: Version, variables: &[Variable]) -> ExchangeFacts {
+    let list = root.children().find(|n| n.has_tag_name("ModelVariables"));
+    let nodes: Vec<Node> = list.map_or(Vec::new(), |list| list.children().filter(Node::is_element).collect());
     let structure = root.children().find(|n| n.has_tag_name("ModelStructure"));
-    let count =
-        |of: Option<Node>, name: &str| of.map_or(0, |of| of.children().filter(|n| n.has_tag_name(name)).count());
-    if version == Version::Three {
-        return ["ContinuousStateDerivative", "EventIndicator"].map(|name| count(structure, name));
-    }
-    let derivatives = structure.and_then(|s| s.children().find(|n| n.has_tag_name("Derivatives")));
-    let indicators = root.attribute("numberOfEventIndicators").and_then(|n| n.trim().parse().ok());
-    [count(derivatives, "Unknown"), indicators.unwrap_or(0)]
+    let children = |of: Option<Node>, name: &str| -> usize {
+        of.map_or(0, |of| of.children().filter(|n| n.has_tag_name(name)).count())
+    };
+    let number = |text: Option<&str>| text.and_then(|n| n.trim().parse::<usize>().ok());
+    let of_reference = |reference: usize| variables.iter().position(|v| v.reference as usize == reference);
+    let place = |told: usize| if version == Version::Two { told.checked_sub(1) } else { of_reference(told) };
+    let (parent, tag, key) = match version {
+        Version::Two => {
+            (structure.and_then(|s| s.children().find(|n| n.has_tag_name("Derivatives"))), "Unknown", "index")
+        }
+        Version::Three => (structure, "ContinuousStateDerivative", "valueReference"),
+    };
+    let state = |node: Node| {
+        let rate = number(node.attribute(key)).and_then(place).filter(|rate| *rate < variables.len());
+        let of = rate.and_then(|rate| {
+            let node = nodes.iter().find(|n| n.attribute("name") == Some(&variables[rate].name))?;
+            let mut all = std::iter::once(*node).chain(node.children());
+            number(all.find_map(|n| n.attribute("derivative"))).and_then(place)
+        });
+        let variable = of.filter(|of| *of < variables.len());
+        ExchangeState { derivative: rate.map(|rate| variables[rate].reference), variable }
+    };
+    let states = parent.map_or(Vec::new(), |p| p.children().filter(|n| n.has_tag_name(tag)).map(state).collect());
+    let says = |key: &str| kind.attribute(key).map(is_true);
+    let (indicators, directional, completes) = match version {
+        Version::Two => (
+            number(root.attribute("numberOfEventIndicators")).unwrap_or(0),
+            says("providesDirectionalDerivative"),
+            says("completedIntegratorStepNotNeeded").map(|not| !not).unwrap_or(true),
+        ),
+        Version::Three => (
+            children(structure, "EventIndicator"),
+            says("providesDirectionalDerivatives"),
+            says("needsCompletedIntegratorStep").unwrap_or(false),
+        ),
+    };
+    let (outputs, tag, key) = match version {
+        Version::Two => (structure.and_then(|s| s.children().find(|n| n.has_tag_name("Outputs"))), "Unknown", "index"),
+        Version::Three => (structure, "Output", "valueReference"),
+    };
+    let is_input = |told: &str| {
+        let of = number(Some(told)).and_then(place).and_then(|k| variables.get(k));
+        of.is_none_or(|v| v.causality == Causality::Input)
+    };
+    let output = |node: Node| {
+        let needs = node.attribute("dependencies")?;
+        let free = !needs.split_ascii_whitespace().any(is_input);
+        number(node.attribute(key)).and_then(place).filter(|_| free)
+    };
+    let free =
+        outputs.map_or(Vec::new(), |o| o.children().filter(|n| n.has_tag_name(tag)).filter_map(output).collect());
+    ExchangeFacts { free, states, indicators, directional: directional.unwrap_or(false), completes }
 }
 
 /// The terminals of `terminalsAndIcons.xml` whose members are variables.
@@ -301,6 +384,7 @@ fn variable(name: &str, reference: u32, node: Node, typed: Node) -> Variable {
         of,
         causality,
         settable: attribute("variability") != "constant" && (exact || start.is_some()),
+        continuous: of == Some(Type::Float64) && matches!(attribute("variability"), "" | "continuous"),
         unit: typed.attribute("unit").unwrap_or_default().to_string(),
         start: start.map_or(0.0, number),
     }
@@ -310,6 +394,8 @@ fn variable(name: &str, reference: u32, node: Node, typed: Node) -> Variable {
 mod tests {
     use super::*;
 
+    const BOTH: [&str; 2] = ["CoSimulation", "ModelExchange"];
+
     const TWO: &str = r#"<fmiModelDescription fmiVersion="2.0" guid="{1}"><CoSimulation modelIdentifier="m" canGetAndSetFMUstate="true"/>
         <DefaultExperiment stepSize="0.01"/><ModelVariables>
         <ScalarVariable name="k" valueReference="3" causality="parameter" variability="fixed"><Real start="2.5" unit="N/m"/></ScalarVariable>
@@ -318,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_description_of_fmi_2() {
-        let d = Description::parse(TWO).unwrap();
+        let d = Description::parse(TWO, BOTH).unwrap();
         assert_eq!((d.version, d.token.as_str(), d.keeps_state, d.step), (Version::Two, "{1}", false, Some(0.01)));
         let k = &d.variables[d.find("k", Causality::Parameter).unwrap()];
         assert_eq!((k.reference, k.start, k.unit.as_str(), k.of), (3, 2.5, "N/m", Some(Type::Float64)));
@@ -333,10 +419,10 @@ mod tests {
         let text = r#"<fmiModelDescription fmiVersion="3.0" instantiationToken="t"><CoSimulation modelIdentifier="m"/><ModelVariables>
             <Float64 name="a" valueReference="1" causality="output"><Dimension start="3"/></Float64>
             <Enumeration name="e" valueReference="2" causality="output"/></ModelVariables></fmiModelDescription>"#;
-        let d = Description::parse(text).unwrap();
+        let d = Description::parse(text, BOTH).unwrap();
         assert_eq!(d.variables.iter().map(|v| v.of).collect::<Vec<_>>(), [None, Some(Type::Int64)]);
         assert_eq!(d.find("a", Causality::Output).unwrap_err().0, "`a` is an array, a clock or a binary");
-        let refused = |text: &str| Description::parse(text).unwrap_err();
+        let refused = |text: &str| Description::parse(text, BOTH).unwrap_err();
         assert_eq!(refused(r#"<f fmiVersion="1.0"/>"#), "is of FMI `1.0`, and FMI 2.0 and 3.0 are known");
         assert!(refused(r#"<f fmiVersion="2.0"/>"#).starts_with("is neither for co-simulation nor"));
         assert!(refused(&TWO.replace("=\"m\"", "=\"../m\"")).contains("names no library"));

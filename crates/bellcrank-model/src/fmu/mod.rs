@@ -4,11 +4,14 @@
 
 mod archive;
 mod description;
+mod equations;
 pub mod port;
 pub mod wire;
 
 pub use archive::Archive;
-pub use description::{Causality, Description, Terminal, Type, Variable};
+pub use description::{Causality, Description, ExchangeFacts, ExchangeState, Terminal, Type, Variable};
+pub(crate) use equations::{ABOVE, BELOW};
+pub use equations::{FmuEquations, FmuSignal, Resident, side_of_indicator};
 
 /// A version of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

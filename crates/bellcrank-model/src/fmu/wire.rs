@@ -27,6 +27,17 @@ pub struct Handle {
     pub reference: u32,
 }
 
+/// What there is to integrate of a model exchange.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExchangeStart {
+    /// How many continuous states there are.
+    pub states: usize,
+    /// How many event indicators there are.
+    pub indicators: usize,
+    /// The value references of states and of their derivatives, where it tells derivatives along a direction.
+    pub directional: Option<[Vec<u32>; 2]>,
+}
+
 /// What an FMU needs to begin: one message, so that all fields are here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
@@ -42,8 +53,8 @@ pub struct Start {
     pub library: PathBuf,
     /// How much memory it may take, in bytes.
     pub memory: u64,
-    /// Of model exchange: how many continuous states and event indicators there are to be integrated.
-    pub exchange: Option<[usize; 2]>,
+    /// Of model exchange: what there is to integrate.
+    pub exchange: Option<ExchangeStart>,
     /// Values to be set first.
     pub set: Vec<(Handle, Setting)>,
     /// Its inputs.
@@ -56,6 +67,17 @@ pub struct Start {
     pub times: [f64; 2],
     /// The relative tolerance of the run.
     pub tolerance: f64,
+}
+
+/// A place of the equations of model exchange.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instant {
+    /// The time, in s.
+    pub t: f64,
+    /// The continuous states.
+    pub x: Vec<f64>,
+    /// The inputs.
+    pub u: Vec<f64>,
 }
 
 /// What a run asks for.
@@ -88,6 +110,29 @@ pub enum Request {
         /// Whether to go back first.
         back: bool,
     },
+    /// Of model exchange: go to a time and a state with inputs, and tell rates of states, outputs and event indicators.
+    Equations {
+        /// Where.
+        at: Instant,
+    },
+    /// Of model exchange: the derivatives of rates and outputs there, one row for each, by states and inputs.
+    Slopes {
+        /// Where.
+        at: Instant,
+    },
+    /// Of model exchange: there, do what happens in event mode; tell the time of the next event, whether states changed, and the
+    /// states.
+    Event {
+        /// Where.
+        at: Instant,
+    },
+    /// Of model exchange: a step was accepted that led there; tell whether event mode is wanted.
+    Accepted {
+        /// Where.
+        at: Instant,
+    },
+    /// Of model exchange: tell the time of the next event, and the states.
+    States,
     /// Keep the state, in the place of the one kept before.
     Keep,
     /// Tell the state.

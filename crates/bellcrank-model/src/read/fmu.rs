@@ -1,5 +1,9 @@
 //! `[fmu.NAME]`: FMUs of other tools. Their outputs are inputs of the model, what they are given is computed from channels.
 
+mod resident;
+
+pub(super) use resident::state_names;
+
 use super::Reader;
 use super::input::lasting;
 use crate::channel::Pattern;
@@ -17,6 +21,13 @@ pub const FMU: &[Field] = &[
         FieldKind::Text,
         "",
         "an FMU in the model's folder: FMI 2.0 or 3.0, for co-simulation or model exchange",
+    ),
+    Field::optional(
+        "coupling",
+        FieldKind::Word(&["equations", "exchange"]),
+        "",
+        "\"equations\" for model exchange without `step`, else \"exchange\"",
+        "whether its states are integrated with the model, or values are exchanged at equal distances in time",
     ),
     Field::optional("step", FieldKind::Positive, "s", "that of its file", "how often values are exchanged"),
     Field::optional(
@@ -45,6 +56,8 @@ pub(super) struct Opened {
     description: Arc<Description>,
     /// The numbers of the outputs that are used, and their names in the model.
     outputs: Vec<(usize, String)>,
+    /// Whether its equations are part of the model.
+    resident: bool,
 }
 
 impl Opened {
@@ -65,7 +78,9 @@ impl Opened {
         let help = "export it without large resources";
         let bytes = bounded::read_inside(folder.unwrap_or(Path::new("")), Path::new(file), help)
             .map_err(|(why, help)| problem(why).help(help))?;
-        let opened = Archive::new(bytes).and_then(|archive| Ok((Description::of(&archive)?, archive)));
+        let asked = entry.node.get("coupling").and_then(Node::as_str);
+        let describe = if asked == Some("equations") { Description::of_exchange } else { Description::of };
+        let opened = Archive::new(bytes).and_then(|archive| Ok((describe(&archive)?, archive)));
         let (description, archive) = opened.map_err(|why| {
             problem(format!("{what}: {} {why}", suggest::quoted(file)))
                 .help("export it anew, for co-simulation on this system, as FMI 2.0 or 3.0")
@@ -73,7 +88,13 @@ impl Opened {
         let chosen = chosen(entry, &what, &description)?;
         let outputs = chosen.into_iter().map(|n| (n, format!("{}.{}", entry.name, description.variables[n].name)));
         let (outputs, name) = (outputs.collect(), entry.name.clone());
-        Ok(Opened { name, archive: Arc::new(archive), description: Arc::new(description), outputs })
+        let resident = resident::is_wanted(entry, &what, &description)?;
+        Ok(Opened { name, archive: Arc::new(archive), description: Arc::new(description), outputs, resident })
+    }
+
+    /// Whether its equations are part of the model.
+    pub fn is_resident(&self) -> bool {
+        self.resident
     }
 
     /// The names of its outputs in the model.
@@ -129,10 +150,10 @@ impl<'a> Reader<'a> {
         let values = self.fields(node, &what, &[FMU])?;
         let Some(opened) = self.opened(name) else { return Ok(()) };
         let description = &opened.description;
-        let step = exchange_step(&values, description)?;
+        let step = if opened.resident { f64::INFINITY } else { exchange_step(&values, description)? };
         let set = self.settings(&values, description)?;
         let mut outputs = Vec::new();
-        for (number, output) in &opened.outputs {
+        for (number, output) in opened.outputs.iter().filter(|_| !opened.resident) {
             let variable = &description.variables[*number];
             outputs.push((*number, self.model.inputs.len()));
             let unit = lasting(&variable.unit).unwrap_or_default();
@@ -146,6 +167,7 @@ impl<'a> Reader<'a> {
             step,
             inputs: Vec::new(),
             outputs,
+            resident: self.resident(opened),
             set,
             patience: values.number("patience"),
             memory: (values.number("memory") * f64::from(1 << 30)).min(1e18) as u64,
@@ -192,6 +214,9 @@ impl<'a> Reader<'a> {
         let what = format!("FMU {}", suggest::quoted(name));
         let values = self.fields(node, &what, &[FMU])?;
         let Some(opened) = self.opened(name) else { return Ok(()) };
+        if opened.resident {
+            return Ok(());
+        }
         let mut found = Vec::new();
         let mut problems = Diagnostics::new();
         for entry in entries(&values, "inputs")? {

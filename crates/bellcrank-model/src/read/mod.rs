@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         fmus: &'a [fmu::Opened],
     ) -> Result<Reader<'a>, Diagnostics> {
         let inputs = root.get("input").and_then(Node::as_table).into_iter().flat_map(Table::names);
-        let given = fmus.iter().flat_map(fmu::Opened::names);
+        let given = fmus.iter().filter(|fmu| !fmu.is_resident()).flat_map(fmu::Opened::names);
         let variables: Vec<&str> = std::iter::once("t").chain(inputs).chain(given).collect();
         let parameters = Parameters::read(root.get("parameter"), &variables[1..])?;
         let plane = root.get("model").and_then(|m| m.get("plane")).is_some();
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
             plane,
             model: Model::default(),
             body_names: HashMap::new(),
-            state_names: signal::state_names(root),
+            state_names: signal::state_names(root).into_iter().chain(fmu::state_names(fmus)).collect(),
             signals: RefCell::default(),
             law_of: Cell::new(Place::Body(0)),
             frames: part::PartFrames::default(),
@@ -331,6 +331,8 @@ impl<'a> Reader<'a> {
         self.each("visual", Reader::read_visual);
         self.each("force", Reader::read_force);
         self.each("state", Reader::read_state);
+        self.each("fmu", Reader::read_equations);
+        self.refuse_loops_of_fmus();
         self.model.signals = self.signals.take();
         std::mem::take(&mut self.problems).or(())?;
         self.each("start", Reader::read_start);

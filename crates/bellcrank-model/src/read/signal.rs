@@ -61,8 +61,23 @@ impl<'a> Reader<'a> {
         }
         let bends =
             rate.state_bends(1 + inputs).map_err(|why| unfollowed(&why, values.error_at(key, ""), values.what()))?;
-        let of = Place::State(state);
-        signals.push(Signal { of, value: rate.clone(), bends, sensors: Vec::new(), states: Vec::new() });
+        signals.push(Signal::of_inputs(Place::State(state), rate.clone(), bends));
+        Ok(signals.len() - 1)
+    }
+
+    /// The number of the signal that an expression is; one of time and inputs becomes one.
+    pub(super) fn as_signal(&self, node: &Node, what: &str, of: Place) -> Result<usize, Diagnostics> {
+        self.law_of.set(of);
+        let context = Context { laws: Some(self), ..self.context() };
+        let value = context.function(node, &what, units::ANY)?;
+        let inputs = self.variables.len() - 1;
+        let mut signals = self.signals.borrow_mut();
+        if let Some(k) = (0..signals.len()).rev().find(|k| value.uses(1 + inputs + k)) {
+            return Ok(k);
+        }
+        let bends =
+            value.state_bends(1 + inputs).map_err(|why| unfollowed(&why, Diagnostic::error("").at(node.span), what))?;
+        signals.push(Signal::of_inputs(of, value, bends));
         Ok(signals.len() - 1)
     }
 
@@ -133,14 +148,18 @@ impl<'a> Reader<'a> {
         let written = self.with_outputs(node, text, &mut chain)?;
         let (mut names, mut sensors) = (Vec::new(), Vec::new());
         let (mut state_names, mut states) = (Vec::new(), Vec::new());
+        let (mut guest_names, mut guests) = (Vec::new(), Vec::new());
         for (name, at) in Expression::names(&written) {
             let known = self.parameters.get(name).is_some() || self.variables.contains(&name);
-            if known || names.contains(&name) || state_names.contains(&name) {
+            if known || names.contains(&name) || state_names.contains(&name) || guest_names.contains(&name) {
                 continue;
             }
             if let Some(k) = self.state_names.iter().position(|n| n == name) {
                 state_names.push(name);
                 states.push(k);
+            } else if let Some(guest) = self.value_of_fmu(name) {
+                guest_names.push(name);
+                guests.push(guest);
             } else if name.contains('.') {
                 // a place in the text only where that is as the user wrote it
                 let span = if written == text { node.part(at) } else { node.span };
@@ -148,12 +167,14 @@ impl<'a> Reader<'a> {
                 names.push(name);
             }
         }
-        if sensors.len() + states.len() > MOST_SENSED {
-            let message = format!("{what} uses {} channels and states", sensors.len() + states.len());
+        let count = sensors.len() + states.len() + guests.len();
+        if count > MOST_SENSED {
+            let message = format!("{what} uses {count} channels and states");
             let help = format!("an expression may use {MOST_SENSED}; put a part of it into a [state] of its own");
             return Err(Diagnostic::error(message).at(node.span).help(help).into());
         }
-        let variables: Vec<&str> = self.variables.iter().copied().chain(names).chain(state_names).collect();
+        let variables: Vec<&str> =
+            self.variables.iter().copied().chain(names).chain(state_names).chain(guest_names).collect();
         let scope = Scope { parameters: &self.parameters, variables: &variables, inputs: &self.variables[1..] };
         let value = Expression::parse(&written, scope).map_err(|mut fault| {
             if written != text {
@@ -165,7 +186,7 @@ impl<'a> Reader<'a> {
             .state_bends(self.variables.len())
             .map_err(|why| unfollowed(&why, Diagnostic::error("").at(node.span), &what.to_string()))?;
         let mut signals = self.signals.borrow_mut();
-        signals.push(Signal { of: self.law_of.get(), value, bends, sensors, states });
+        signals.push(Signal { of: self.law_of.get(), value, bends, sensors, states, guests });
         Ok(Expression::variable(self.variables.len() + signals.len() - 1, text))
     }
 

@@ -47,6 +47,12 @@ impl Switching for Relative {
         self.cartesian.cross(k, &t.point, &mut t.cartesian)
     }
 
+    fn given_to_fmu(&self, fmu: usize, at: &Point, w: &mut Workspace) -> Vec<f64> {
+        let t = space(w);
+        self.fill(at, t);
+        self.cartesian.given_to_fmu(fmu, &t.point, &mut t.cartesian)
+    }
+
     fn owner_of_switch(&self, k: usize) -> Option<(usize, Subject)> {
         self.cartesian.owner_of_switch(k)
     }

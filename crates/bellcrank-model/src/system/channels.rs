@@ -133,6 +133,7 @@ impl Look<'_> {
                 out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
             }
             Group::Input(i) => out.push(self.at.charts.inputs[i]),
+            Group::Guest(f) => out.extend_from_slice(self.system.outputs_of_guest(f, &realized(self.w))),
             Group::State(i) => out.push(self.system.state(i, self.at)),
             Group::Acceleration(b) => {
                 let (a, alpha) = self.system.twist_rate(&self.middle(b), self.at, self.w);

@@ -6,7 +6,7 @@
 //! | `kinematics.rs`, `turns.rs` | poses, frames, charts; joint angles over many turns |
 //! | `constraints.rs`, `tables.rs` | joints: g, G and their derivatives; the fast paths of large models |
 //! | `equations.rs`, `bias.rs`, `derivatives.rs` | the pieces and their derivatives |
-//! | `signals.rs` | what forces and states compute from the state |
+//! | `signals.rs`, `guests.rs` | what forces and states compute from the state; FMUs whose equations are part of the machine |
 //! | `start.rs`, `switching.rs` | the start; events |
 //! | `observe.rs`, `channels.rs`, `balance.rs`, `queries.rs`, `limits.rs` | what can be seen of a point |
 //! | `reach.rs` | the rows that a value of the model reaches |
@@ -18,6 +18,7 @@ mod compile;
 mod constraints;
 mod derivatives;
 mod equations;
+mod guests;
 mod kinematics;
 mod laws;
 mod limits;
@@ -154,6 +155,7 @@ struct SystemCache {
     gap: Vec<f64>,
     scratch: Vec<f64>,
     signals: Vec<f64>,
+    guests: Vec<f64>,
 }
 
 /// What [`realize`](Dynamics::realize) computed for a point, as the pieces read it.
@@ -169,27 +171,29 @@ struct Realized<'a> {
     jacobian: &'a [f64],
     /// The inputs and the signals behind them; empty where there are no signals.
     signals: &'a [f64],
+    /// The values of FMUs whose equations are part of the machine.
+    guests: &'a [f64],
 }
 
 impl<'a> Realized<'a> {
     /// Poses alone.
     fn poses(bodies: &'a [BodyFrame]) -> Realized<'a> {
-        Realized { bodies, near: &[], gap: &[], jacobian: &[], signals: &[] }
+        Realized { bodies, near: &[], gap: &[], jacobian: &[], signals: &[], guests: &[] }
     }
 }
 
 /// What was realized in a workspace.
 #[inline]
 fn realized(w: &Workspace) -> Realized<'_> {
-    let SystemCache { bodies, near, gap, signals, .. } = w.cache();
-    Realized { bodies, near, gap, jacobian: &w.jacobian, signals }
+    let SystemCache { bodies, near, gap, signals, guests, .. } = w.cache();
+    Realized { bodies, near, gap, jacobian: &w.jacobian, signals, guests }
 }
 
 /// What was realized in a workspace, and scratch beside it.
 #[inline]
 fn realized_with_scratch(w: &mut Workspace) -> (Realized<'_>, &mut Vec<f64>) {
-    let (SystemCache { bodies, near, gap, scratch, signals }, jacobian) = w.parts();
-    (Realized { bodies, near, gap, jacobian, signals }, scratch)
+    let (SystemCache { bodies, near, gap, scratch, signals, guests }, jacobian) = w.parts();
+    (Realized { bodies, near, gap, jacobian, signals, guests }, scratch)
 }
 
 fn place(end: &crate::model::End) -> SystemEnd {
@@ -242,6 +246,7 @@ impl Dynamics for System {
             gap: vec![0.0; self.layout.m()],
             scratch: vec![0.0; self.layout.n()],
             signals: Vec::new(),
+            guests: Vec::new(),
         };
         Workspace::new(self.gradients.size, cache)
     }

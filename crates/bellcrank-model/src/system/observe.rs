@@ -75,7 +75,7 @@ impl Observable for System {
             Unknown::Q | Unknown::V => self.model.subject(Place::Body(block)),
             Unknown::Z => {
                 let force = self.forces.iter().position(|f| f.states as usize == block);
-                let own = block.checked_sub(self.signals.first_block).map(Place::State);
+                let own = block.checked_sub(self.signals.first_block).map(|state| self.place_of_state(state));
                 force.map(Place::Force).or(own).map_or_else(Subject::default, |place| self.model.subject(place))
             }
             Unknown::Lambda | Unknown::Mu => match (self.constraints[block].joint, self.constraints[block].force) {

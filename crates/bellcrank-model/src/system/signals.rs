@@ -7,6 +7,7 @@
 //! ∂F/∂q += ∂F/∂s · Σ ∂f/∂x ∂x/∂q        ∂F/∂z += ∂F/∂s · ∂f/∂z
 //! ```
 
+use super::guests::{PlacedGuest, Through, ThroughSlopes, Turn};
 use super::*;
 use crate::file::Jet;
 use crate::file::expression::{Bends, Branches};
@@ -23,20 +24,25 @@ pub const MOST_SENSED: usize = 32;
 pub(super) struct PlacedSignal {
     value: crate::file::Expression,
     bends: Bends,
-    sensors: Vec<PlacedSensor>,
+    pub sensors: Vec<PlacedSensor>,
     /// The user's states in it.
-    states: Vec<usize>,
+    pub states: Vec<usize>,
+    /// Values of FMUs in it, among those of all.
+    pub guests: Vec<usize>,
+    /// What it depends on through these.
+    pub through: Through,
     /// The bodies that it measures, and those of whose velocities it knows.
-    bodies: Vec<u32>,
-    fast: Vec<u32>,
+    pub bodies: Vec<u32>,
+    pub fast: Vec<u32>,
     /// Its place among the modes, if it bends.
     pub slot: Option<usize>,
     pub of: Place,
 }
 
-struct PlacedSensor {
-    sensor: Sensor,
-    ends: [SystemEnd; 2],
+#[derive(Clone, Copy)]
+pub(super) struct PlacedSensor {
+    pub sensor: Sensor,
+    pub ends: [SystemEnd; 2],
     motion: Motion,
     angle: u32,
 }
@@ -51,20 +57,26 @@ pub(super) struct Signals {
     pub first_block: usize,
     /// How many inputs come before the signals.
     pub inputs: usize,
+    /// FMUs whose equations are part of the machine, and how many values they have.
+    pub guests: Vec<PlacedGuest>,
+    pub values: usize,
+    /// The order in which all of this is computed.
+    pub turns: Vec<Turn>,
 }
 
 /// What a sensor shows, with its derivatives as forms on the motion of its ends.
 #[derive(Clone, Copy, Default)]
-struct Sensed {
+pub(super) struct Sensed {
     value: f64,
     by_displacement: [Covector; 2],
     by_twist: [Covector; 2],
 }
 
-/// What all sensors of a signal show, and ∂f/∂ of these and of the states.
-struct SensorSlopes {
-    sensed: [Sensed; MOST_SENSED],
-    slopes: [f64; MOST_SENSED],
+/// What all sensors of a signal show, and ∂f/∂ of these, of the states and of the values of FMUs; then the same through FMUs.
+pub(super) struct SensorSlopes {
+    pub sensed: [Sensed; MOST_SENSED],
+    pub slopes: [f64; MOST_SENSED],
+    pub through: ThroughSlopes,
 }
 
 impl PlacedSignal {
@@ -73,9 +85,27 @@ impl PlacedSignal {
         if wrt == Unknown::V { &self.fast } else { &self.bodies }
     }
 
-    /// How many variables it has: time, inputs, sensors and states.
+    /// How many variables it has: time, inputs, sensors, states and values of FMUs.
     pub fn variables(&self, inputs: usize) -> usize {
-        1 + inputs + self.sensors.len() + self.states.len()
+        1 + inputs + self.sensors.len() + self.states.len() + self.guests.len()
+    }
+
+    /// All sensors and states that it depends on, also through FMUs.
+    fn all_sensors(&self) -> impl Iterator<Item = &PlacedSensor> {
+        self.sensors.iter().chain(&self.through.sensors)
+    }
+
+    fn all_states(&self) -> impl Iterator<Item = &usize> {
+        self.states.iter().chain(&self.through.states)
+    }
+
+    /// The bodies that it depends on; only those on whose velocities.
+    pub fn touched(&self, fast: bool) -> Vec<u32> {
+        let chosen = self.all_sensors().filter(|s| !fast || s.sensor.rate);
+        let mut bodies: Vec<u32> = chosen.flat_map(|s| s.ends).map(|e| e.body).filter(|b| *b != GROUND).collect();
+        bodies.sort_unstable();
+        bodies.dedup();
+        bodies
     }
 
     /// What it is computed by; its first variables are time and inputs.
@@ -102,24 +132,29 @@ impl System {
         for number in 0..self.model.signals.len() {
             let signal = self.model.signals[number].clone();
             let sensors: Vec<PlacedSensor> = signal.sensors.iter().map(|s| self.place_sensor(*s)).collect();
-            let touched = |fast: bool| {
-                let chosen = sensors.iter().filter(|s| !fast || s.sensor.rate);
-                let mut bodies: Vec<u32> =
-                    chosen.flat_map(|s| s.ends).map(|e| e.body).filter(|b| *b != GROUND).collect();
-                bodies.sort_unstable();
-                bodies.dedup();
-                bodies
-            };
-            let (bodies, fast) = (touched(false), touched(true));
             let slot = if signal.bends.count() > 0 { next.next() } else { None };
             let (value, bends, states, of) = (signal.value, signal.bends, signal.states, signal.of);
-            self.signals.list.push(PlacedSignal { value, bends, sensors, states, bodies, fast, slot, of });
+            let guests = signal.guests.iter().map(|[fmu, value]| self.model.first_value(*fmu) + value).collect();
+            let (through, bodies, fast) = Default::default();
+            self.signals.list.push(PlacedSignal {
+                value,
+                bends,
+                sensors,
+                states,
+                guests,
+                through,
+                bodies,
+                fast,
+                slot,
+                of,
+            });
             let variable = 1 + inputs + number;
             let users =
                 self.forces.iter().enumerate().filter(|(_, f)| f.force.courses().iter().any(|e| e.uses(variable)));
             let users: Vec<(u32, u32)> = users.map(|(f, _)| (f as u32, number as u32)).collect();
             self.signals.uses.extend(users);
         }
+        self.add_guests(next.start);
     }
 
     fn place_sensor(&mut self, sensor: Sensor) -> PlacedSensor {
@@ -174,7 +209,7 @@ impl System {
     }
 
     /// The value of a signal on its branches; shows the distances from their ends.
-    fn signal_value(
+    pub(super) fn signal_value(
         &self,
         s: &PlacedSignal,
         on: Option<Branches>,
@@ -187,7 +222,8 @@ impl System {
             .sensors
             .iter()
             .map(|x| self.sense(x, at, w, false).value)
-            .chain(s.states.iter().map(|k| self.state(*k, at)));
+            .chain(s.states.iter().map(|k| self.state(*k, at)))
+            .chain(s.guests.iter().map(|k| w.guests.get(*k).copied().unwrap_or(f64::NAN)));
         sensed.iter_mut().zip(shown).for_each(|(x, shown)| *x = shown);
         let variable = |v: usize| self.variable(v, at, &sensed);
         s.value
@@ -207,7 +243,8 @@ impl System {
     pub(super) fn signal_variables(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> impl Iterator<Item = f64> {
         let known = std::iter::once(at.t).chain((1..=self.signals.inputs).map(|v| self.variable(v, at, &[])));
         let sensed = s.sensors.iter().map(|x| self.sense(x, at, w, false).value);
-        known.chain(sensed).chain(s.states.iter().map(|k| self.state(*k, at)))
+        let guests = s.guests.iter().map(|k| w.guests.get(*k).copied().unwrap_or(f64::NAN));
+        known.chain(sensed).chain(s.states.iter().map(|k| self.state(*k, at))).chain(guests)
     }
 
     /// The value of a state of the user.
@@ -215,26 +252,32 @@ impl System {
         at.z[self.layout.states[self.signals.first_block + number].start]
     }
 
-    fn signal_mode(&self, s: &PlacedSignal, at: &Point) -> Option<Branches> {
+    pub(super) fn signal_mode(&self, s: &PlacedSignal, at: &Point) -> Option<Branches> {
         let mode = s.slot.and_then(|slot| at.charts.modes.get(slot).copied());
         PlacedSignal::branches(mode.unwrap_or(BY_VALUE))
     }
 
-    fn signal_slopes(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> SensorSlopes {
-        let mut out = SensorSlopes { sensed: [Sensed::default(); MOST_SENSED], slopes: [0.0; MOST_SENSED] };
+    pub(super) fn signal_slopes(&self, s: &PlacedSignal, at: &Point, w: &Realized) -> SensorSlopes {
+        let (sensed, slopes) = ([Sensed::default(); MOST_SENSED], [0.0; MOST_SENSED]);
+        let mut out = SensorSlopes { sensed, slopes, through: ThroughSlopes::default() };
         for (sensed, sensor) in out.sensed.iter_mut().zip(&s.sensors) {
             *sensed = self.sense(sensor, at, w, true);
         }
         let mut values = out.sensed.map(|x| x.value);
         values.iter_mut().skip(s.sensors.len()).zip(&s.states).for_each(|(x, k)| *x = self.state(*k, at));
+        let own = s.sensors.len() + s.states.len();
+        values.iter_mut().skip(own).zip(&s.guests).for_each(|(x, k)| *x = w.guests[*k]);
         let on = self.signal_mode(s, at);
-        for k in 0..s.sensors.len() + s.states.len() {
+        for k in 0..own + s.guests.len() {
             let by = 1 + self.signals.inputs + k;
             let variable = |v: usize| {
                 let x = self.variable(v, at, &values);
                 if v == by { Jet::variable(x) } else { Jet::constant(x) }
             };
             out.slopes[k] = s.value.follow(&s.bends, on, variable, |_, _| {}).rate;
+        }
+        if !s.guests.is_empty() {
+            out.through = self.slopes_through(s, &out.slopes[own..own + s.guests.len()], at, w);
         }
         out
     }
@@ -253,7 +296,10 @@ impl System {
     ) {
         let v = &at.v[self.layout.bodies[body as usize].clone()];
         let frame = &w.bodies[body as usize];
-        for ((sensor, sensed), slope) in s.sensors.iter().zip(&known.sensed).zip(known.slopes) {
+        let through = &known.through;
+        let sensed = known.sensed[..s.sensors.len()].iter().chain(&through.sensed);
+        let slopes = known.slopes[..s.sensors.len()].iter().chain(&through.by_sensor);
+        for ((sensor, sensed), slope) in s.all_sensors().zip(sensed).zip(slopes.copied()) {
             for (k, end) in sensor.ends.iter().enumerate().filter(|(_, e)| e.body == body) {
                 each!(&self.bodies[body as usize], b => if wrt == Unknown::V {
                     b.pull(frame, &end.on, sensed.by_twist[k], c * slope, row);
@@ -265,17 +311,27 @@ impl System {
         }
     }
 
-    /// Computes all signals of a point, behind its inputs.
+    /// Computes all signals of a point, behind its inputs, and what FMUs make of them.
     pub(super) fn refresh_signals(&self, at: &Point, w: &mut Workspace) {
-        if self.signals.list.is_empty() {
+        if self.signals.turns.is_empty() {
             return;
         }
-        let (SystemCache { bodies, near, gap, signals, .. }, jacobian) = w.parts();
+        let inputs = self.signals.inputs;
+        let (SystemCache { bodies, near, gap, signals, guests, .. }, jacobian) = w.parts();
         signals.clear();
         signals.extend_from_slice(&at.charts.inputs);
-        let seen = Realized { bodies, near, gap, jacobian, signals: &[] };
-        for s in &self.signals.list {
-            signals.push(self.signal_value(s, self.signal_mode(s, at), at, &seen, |_, _| {}));
+        signals.resize(inputs + self.signals.list.len(), f64::NAN);
+        guests.resize(self.signals.values, f64::NAN);
+        for turn in &self.signals.turns {
+            match *turn {
+                Turn::Signal(k) => {
+                    let seen = Realized { bodies, near, gap, jacobian, signals: &[], guests };
+                    let s = &self.signals.list[k];
+                    signals[inputs + k] = self.signal_value(s, self.signal_mode(s, at), at, &seen, |_, _| {});
+                }
+                Turn::Early(k) => self.signals.guests[k].evaluate_early(at, guests),
+                Turn::Guest(k) => self.signals.guests[k].evaluate(at, &signals[inputs..], guests),
+            }
         }
     }
 
@@ -305,7 +361,7 @@ impl System {
             let signal = &self.signals.list[s];
             match wrt {
                 Unknown::Q | Unknown::V => signal.bodies(wrt).to_vec(),
-                Unknown::Z => signal.states.iter().map(|k| self.block_of(*k)).collect(),
+                Unknown::Z => signal.all_states().map(|k| self.block_of(*k)).collect(),
                 _ => Vec::new(),
             }
         };
@@ -378,7 +434,8 @@ impl System {
     ) {
         let signal = &self.signals.list[s];
         if wrt == Unknown::Z {
-            for slope in &known.slopes[signal.sensors.len()..][..signal.states.len()] {
+            let own = &known.slopes[signal.sensors.len()..][..signal.states.len()];
+            for slope in own.iter().chain(&known.through.by_state) {
                 out.block(column.len(), 1).iter_mut().zip(column).for_each(|(o, x)| *o += x * slope);
             }
             return;

@@ -59,7 +59,7 @@ impl System {
 impl Switching for System {
     fn switches(&self) -> usize {
         let forces = self.forces.iter().filter(|f| f.slot.is_some());
-        forces.map(|f| f.force.switches()).sum::<usize>() + self.bends()
+        forces.map(|f| f.force.switches()).sum::<usize>() + self.bends() + self.indicators()
     }
 
     fn switch_values(&self, at: &Point, w: &mut Workspace, out: &mut [f64]) {
@@ -67,6 +67,7 @@ impl Switching for System {
         let w = &realized(w);
         out.fill(f64::INFINITY);
         self.bend_values(at, w, out);
+        self.indicator_values(at, w, out);
         for (first, f) in self.switching() {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let values = &mut out[first..first + f.force.switches().min(MAX_SWITCHES)];
@@ -102,12 +103,15 @@ impl Switching for System {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             f.force.mode(&self.seen(f, at, &frames, w))
         };
-        self.switching().map(mode).chain(self.bend_modes(at, w)).collect()
+        self.switching().map(mode).chain(self.bend_modes(at, w)).chain(self.indicator_modes(w)).collect()
     }
 
     fn cross(&self, k: usize, at: &Point, w: &mut Workspace) -> Option<Crossing> {
         self.refresh_signals(at, w);
         let w = &realized(w);
+        if let Some((guest, slot)) = self.indicator(k) {
+            return Some(self.cross_indicator(guest, slot, at));
+        }
         if self.bend(k).is_some() {
             return self.cross_bend(k, at, w);
         }
@@ -119,9 +123,10 @@ impl Switching for System {
     }
 
     fn owner_of_switch(&self, k: usize) -> Option<(usize, Subject)> {
-        let slot = match self.bend(k) {
-            Some((signal, _)) => signal.slot?,
-            None => self.switch(k)?.1.slot?,
+        let slot = match (self.indicator(k), self.bend(k)) {
+            (Some((_, slot)), _) => slot,
+            (None, Some((signal, _))) => signal.slot?,
+            (None, None) => self.switch(k)?.1.slot?,
         };
         Some((slot, self.subject_of_slot(slot)))
     }
@@ -129,7 +134,12 @@ impl Switching for System {
     fn subject_of_slot(&self, slot: usize) -> Subject {
         let number = self.forces.iter().position(|f| f.slot == Some(slot));
         let signal = || self.signals.list.iter().find(|s| s.slot == Some(slot)).map(|s| s.of);
-        number.map(Place::Force).or_else(signal).map_or_else(Subject::default, |place| self.model.subject(place))
+        let guest = || self.guest_of_slot(slot).map(Place::Fmu);
+        number
+            .map(Place::Force)
+            .or_else(signal)
+            .or_else(guest)
+            .map_or_else(Subject::default, |place| self.model.subject(place))
     }
 
     fn candidates(&self, at: &Point, w: &mut Workspace) -> Vec<Candidate> {
@@ -189,6 +199,10 @@ impl Switching for System {
 
     fn holding(&self, modes: &[Mode]) -> Option<Arc<dyn Dynamics>> {
         self.with_modes(modes).map(|system| Arc::new(system) as Arc<dyn Dynamics>)
+    }
+
+    fn given_to_fmu(&self, fmu: usize, at: &Point, w: &mut Workspace) -> Vec<f64> {
+        self.inputs_of_guest(fmu, at, w)
     }
 
     fn courses(&self) -> Vec<Box<dyn Course>> {

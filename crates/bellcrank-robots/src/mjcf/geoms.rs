@@ -2,7 +2,7 @@
 
 use super::MjcfReader;
 use super::defaults::With;
-use crate::robot::{Inertial, Look, Pose, rgba};
+use crate::robot::{FRICTION, Inertial, Look, Pose, rgba};
 use crate::xml::El;
 use bellcrank_math::{Mat3, Vec3};
 use bellcrank_model::appearance::Appearance;
@@ -19,7 +19,10 @@ pub struct Geom {
     pub appearance: Appearance,
     pub inertial: Inertial,
     pub group: i64,
-    pub touches: bool,
+    /// What it touches and what touches it, and its friction; whether it is a plane.
+    pub bits: [u32; 2],
+    pub friction: f64,
+    pub plane: bool,
 }
 
 /// A mesh among the assets: its file, scale and own frame.
@@ -103,12 +106,14 @@ impl<'a> MjcfReader<'a> {
         let per = if solid.volume > 0.0 { mass / solid.volume } else { 0.0 };
         let own = Inertial { mass: per * solid.volume, centre: solid.centre, inertia: solid.inertia * per };
         let group = with.number_or("group", 0.0)? as i64;
-        let touches = with.number_or("contype", 1.0)? != 0.0 || with.number_or("conaffinity", 1.0)? != 0.0;
+        let bits = [with.number_or("contype", 1.0)?, with.number_or("conaffinity", 1.0)?].map(|x| x as i64 as u32);
+        let friction = with.numbers("friction")?.and_then(|f| f.first().copied()).unwrap_or(FRICTION);
+        let plane = kind == "plane";
         let appearance = match with.numbers("rgba")? {
             Some(colour) => rgba(&colour),
             None => with.attribute("material").and_then(|m| self.materials.get(m)).copied().unwrap_or_default(),
         };
-        Ok(Geom { pose, look, appearance, inertial: own.at(&pose), group, touches })
+        Ok(Geom { pose, look, appearance, inertial: own.at(&pose), group, bits, friction, plane })
     }
 
     /// Whether the weight of a geom may matter.

@@ -5,14 +5,14 @@ mod acts;
 mod defaults;
 mod geoms;
 
-use crate::robot::{Along, Inertial, Joint, JointKind, Link, Pose, Robot, Visual, rgba};
+use crate::robot::{Along, FloorPlane, Inertial, Joint, JointKind, Link, Pose, Robot, Touch, Visual, rgba};
 use crate::xml::{El, Includes};
 use bellcrank_math::{Mat3, Quat, Vec3, rotation};
 use bellcrank_model::appearance::Appearance;
 use bellcrank_model::file::suggest::quoted;
 use bellcrank_model::file::{Diagnostic, Diagnostics};
 use defaults::{Defaults, With};
-use geoms::{Asset, Weighed};
+use geoms::{Asset, Geom, Weighed};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -329,7 +329,6 @@ impl<'a> MjcfReader<'a> {
         let mut more = Vec::new();
         let mut weight: Option<Inertial> = None;
         let mut geoms = Inertial::NONE;
-        let mut touching = false;
         for c in el.children() {
             match c.name() {
                 "body" | "frame" => more.push(Todo { el: c, parent, pose, class }),
@@ -341,7 +340,7 @@ impl<'a> MjcfReader<'a> {
                 }
                 "geom" => {
                     let geom = self.geom(c, class)?;
-                    touching |= geom.touches;
+                    self.touch(&geom, c, parent, &pose);
                     if (self.compiler.groups[0]..=self.compiler.groups[1]).contains(&(geom.group as f64)) {
                         geoms = geoms.and(geom.inertial.at(&pose));
                     }
@@ -358,10 +357,6 @@ impl<'a> MjcfReader<'a> {
             }
         }
         let Some(l) = parent else { return Ok(more) };
-        let name = self.robot.links[l].name.clone();
-        if touching && !self.robot.told.left_out.iter().any(|o| o.what == "contact" && o.names.last() == Some(&name)) {
-            self.robot.told.leave("contact", "geoms do not touch in a model; `contact` forces are to be added", name);
-        }
         let inertial = match (self.compiler.from_geoms, weight) {
             (Some(true), _) | (None, None) => geoms,
             (_, given) => given.unwrap_or(Inertial::NONE),
@@ -369,6 +364,29 @@ impl<'a> MjcfReader<'a> {
         let own = &mut self.robot.links[l].inertial;
         *own = if el.name() == "frame" { own.and(geoms) } else { own.and(inertial) };
         Ok(more)
+    }
+
+    /// A geom that touches others: a shape of a body, or a plane of the world.
+    fn touch(&mut self, geom: &Geom, el: El<'a>, parent: Option<usize>, pose: &Pose) {
+        let (pose, bits, friction) = (pose.then(&geom.pose), geom.bits, Some(geom.friction));
+        if bits == [0, 0] {
+            return;
+        }
+        let own = el.attribute("name").map(str::to_string);
+        match parent {
+            Some(link) => {
+                let of = &self.robot.links[link].name;
+                let before = self.robot.touches.iter().rev().take_while(|t| t.link == link).count();
+                let made = || if before == 0 { of.clone() } else { format!("{of}_{}", before + 1) };
+                let name = own.unwrap_or_else(made);
+                self.robot.touches.push(Touch { link, name, look: geom.look.clone(), pose, friction, bits });
+            }
+            None if geom.plane => self.robot.planes.push(FloorPlane { pose, friction, bits }),
+            None => {
+                let why = "shapes of the world other than planes touch nothing";
+                self.robot.told.leave("contact", why, own.unwrap_or_else(|| "worldbody".into()));
+            }
+        }
     }
 
     fn inertial(&self, el: El<'a>) -> Result<Inertial, Diagnostic> {

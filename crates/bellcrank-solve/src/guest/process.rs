@@ -110,6 +110,14 @@ impl Guest {
         self.values(&Request::Window { t, h, given: given.to_vec(), back }, "a step")
     }
 
+    /// The numbers that it answers, whatever they are.
+    pub fn numbers(&mut self, request: &Request, what: &str) -> Result<Vec<f64>, String> {
+        match self.ask(request, what)? {
+            Reply::Values(values) => Ok(values),
+            _ => Err(NONSENSE.into()),
+        }
+    }
+
     fn values(&mut self, request: &Request, what: &str) -> Result<Vec<f64>, String> {
         let Reply::Values(values) = self.ask(request, what)? else { return Err(NONSENSE.into()) };
         if values.len() != self.outputs.len() {

@@ -26,6 +26,8 @@ use crate::linear::shared::SharedKkt;
 use crate::methods::bdf::HIGHEST_ORDER;
 use crate::newton::Iteration;
 use bellcrank_math::tape::Tape;
+use bellcrank_model::fmu::Resident;
+use bellcrank_model::model::FmuEntry;
 use bellcrank_model::{Dynamics, Point};
 use std::fmt;
 use std::sync::Arc;
@@ -246,13 +248,31 @@ impl Plan {
         let why = format!(
             "FMU `{name}` exchanges values every {step} s and holds them in between: first order, beside the tolerance"
         );
-        let value = format!("{name} every {step} s");
-        match self.reasons.iter_mut().find(|r| r.what == "fmu") {
+        self.note_fmu("fmu", format!("{name} every {step} s"), why);
+    }
+
+    /// Takes down that the equations of an FMU are part of the machine.
+    pub(crate) fn note_resident(&mut self, fmu: &FmuEntry, resident: &Resident) {
+        let name = &fmu.name;
+        let facts = fmu.description.exchange.as_ref();
+        let slopes = match facts.is_some_and(|facts| facts.directional) {
+            true => "derivatives as it tells them",
+            false => "derivatives by differences",
+        };
+        let (states, indicators) = (resident.states.len(), resident.indicators);
+        let why = format!(
+            "the equations of FMU `{name}` are part of the model: {states} states, {indicators} event indicators, {slopes}"
+        );
+        self.note_fmu("fmu states", name.clone(), why);
+    }
+
+    fn note_fmu(&mut self, what: &'static str, value: String, why: String) {
+        match self.reasons.iter_mut().find(|r| r.what == what) {
             Some(reason) => {
                 reason.value += &format!(", {value}");
                 reason.why += &format!("; {why}");
             }
-            None => self.reasons.push(Reason::new("fmu", value, DecidedBy::Asked).because(why)),
+            None => self.reasons.push(Reason::new(what, value, DecidedBy::Asked).because(why)),
         }
     }
 

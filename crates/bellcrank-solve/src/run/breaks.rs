@@ -404,6 +404,9 @@ impl Simulation {
         left: Option<&Point>,
         out: &mut dyn Recorder,
     ) -> Result<bool, StepError> {
+        let visited = if self.guests.tenants.is_empty() { None } else { Some(self.visited(to)?) };
+        let left = left.filter(|_| !visited.as_ref().is_some_and(|(_, changed)| *changed));
+        let to = visited.as_ref().map_or(to, |(state, _)| state);
         let observer = &mut self.observer;
         let jolts = observer.leap(from, to, self.options.until)?;
         if !jolts.is_empty() {

@@ -22,6 +22,7 @@ mod patience;
 mod queries;
 mod recording;
 mod redundant;
+mod residents;
 mod resting;
 mod sampler;
 mod stepping;
@@ -55,6 +56,7 @@ use passing::Passing;
 use patience::Patience;
 use recording::Recording;
 use redundant::LeftOutWatch;
+use residents::Tenant;
 use sampler::Sampler;
 use std::sync::atomic::Ordering;
 
@@ -146,6 +148,21 @@ impl Simulation {
     }
 
     fn begin(machine: &Machine, start: Start, options: Options) -> Result<Simulation, StartError> {
+        let (machine, start, tenants) = residents::move_in(machine, start, &options)?;
+        let (machine, t) = (&machine, start.point.t);
+        let guests = Guests::of(tenants.clone());
+        Simulation::begin_with(machine, start, options, tenants).map_err(|e| match e {
+            StartError::Step(e) => guests.explain(t, e).into(),
+            e => e,
+        })
+    }
+
+    fn begin_with(
+        machine: &Machine,
+        start: Start,
+        options: Options,
+        tenants: Vec<Tenant>,
+    ) -> Result<Simulation, StartError> {
         plan::refuse_additive(&*machine.dynamics(), &start.point, &options)?;
         plan::refuse_alternatives(&*machine.dynamics(), &start.point, &options)?;
         let clock = RunClock::new(start.seconds);
@@ -158,7 +175,8 @@ impl Simulation {
         let mut observer = Observer::new(posed.dynamics.clone(), kkt, point, assembly.redundant, sweeps);
         observer.refuse_ambiguous()?;
         // a machine that drives move alone goes by present values: it has no modes to keep
-        let switches = if assembly.degrees_of_freedom > 0 { posed.dynamics.switches() } else { 0 };
+        let free = assembly.degrees_of_freedom > 0 || !tenants.is_empty();
+        let switches = if free { posed.dynamics.switches() } else { 0 };
         let laws = if assembly.degrees_of_freedom > 0 { posed.dynamics.laws() } else { Vec::new() };
         let mut found = assembly.clone();
         let point = &if switches > 0 {
@@ -190,7 +208,7 @@ impl Simulation {
             monitors,
             left_out: LeftOutWatch::default(),
             recording,
-            guests: Guests::default(),
+            guests: Guests::of(tenants),
             earlier: Statistics::default(),
             assembly: found,
             team: None,
@@ -324,13 +342,23 @@ impl Simulation {
         sampler: &mut Option<Sampler>,
         out: &mut dyn Recorder,
     ) -> Result<(), StepError> {
+        self.advance_by_a_step(until, sampler, out).map_err(|e| self.guests.explain(self.engine.state().t, e))
+    }
+
+    fn advance_by_a_step(
+        &mut self,
+        until: f64,
+        sampler: &mut Option<Sampler>,
+        out: &mut dyn Recorder,
+    ) -> Result<(), StepError> {
         self.cross_breaks(until, sampler, out)?;
         let from = self.engine.state().t;
         if from >= until {
             return Ok(());
         }
         let Stepped { effort, stop, root, hidden, to } = self.step_and_find(from, until)?;
-        if root.is_none() && hidden.is_none() {
+        let accepted = root.is_none() && hidden.is_none();
+        if accepted {
             self.passing.longest = f64::INFINITY;
             self.monitors.companion.follow(&mut *self.engine, stop);
         }
@@ -362,7 +390,7 @@ impl Simulation {
             self.meet_stiffness(how)?;
         }
         self.cross_breaks(until, sampler, out)?;
-        self.exchange_due(sampler, out)
+        self.exchange_due(accepted, sampler, out)
     }
 
     /// A step, and where it has to end: at the first event, or before a feature that it passed over. One that passed over

@@ -120,6 +120,7 @@ impl Simulation {
     /// Goes to an event and starts anew from there: with another mode, with velocities that jumped where there was an
     /// impact, on other equations where the modes hold other motions, and on the constraints.
     pub(super) fn pass(&mut self, root: EventRoot, from: f64, out: &mut dyn Recorder) -> Result<(), StepError> {
+        let root = self.beyond_zero(root)?;
         let observer = &mut self.observer;
         observer.go_to(root.t, &mut *self.engine)?;
         // turns are counted from the end of the step back to here by the velocities that led here, before these jump
@@ -147,6 +148,8 @@ impl Simulation {
             out.event(&event).map_err(|e| StepError::Record(e.to_string()))?;
             self.passing.events.push(event);
         }
+        self.visit_tenants()?;
+        let observer = &mut self.observer;
         let holds = observer.hold();
         let start = observer.consistent()?;
         if holds {

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::companion::Account;
-use super::guests::SavedGuest;
+use super::guests::SavedGuests;
 use super::monitors::SavedMonitors;
 use crate::choices::{MethodName, Solver};
 use crate::engines::StepError;
@@ -42,7 +42,7 @@ pub struct SavedState {
     events: usize,
     monitors: SavedMonitors,
     account: Account,
-    guests: Vec<SavedGuest>,
+    guests: SavedGuests,
 }
 
 /// The name of saved states among stored ones.

@@ -4,7 +4,7 @@ use crate::cli::places::refused;
 use crate::cli::{Failure, tell};
 use bellcrank_model::file::{Diagnostic, Report, suggest};
 use bellcrank_model::read::{Read, read_model};
-use bellcrank_robots::{Base, RobotOptions, Told, is_robot};
+use bellcrank_robots::{Base, Ground, RobotOptions, Told, is_robot};
 use bellcrank_solve::choices::{in_file, understood};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,9 @@ pub struct RobotArgs {
     /// Robot files: adds stops at the joint limits, with this stiffness in N m/rad or N/m.
     #[arg(long, value_name = "STIFFNESS")]
     pub stops: Option<f64>,
+    /// Robot files: adds contacts of spheres, capsules and boxes with the ground: `hard`, or with this stiffness in N/m.
+    #[arg(long, value_name = "hard|STIFFNESS")]
+    pub ground: Option<String>,
     /// Robot files: adds an input for the effort of every joint that has no actuator.
     #[arg(long)]
     pub inputs: bool,
@@ -51,6 +54,7 @@ impl RobotArgs {
             (self.base.is_some(), "--base"),
             (self.repair, "--repair"),
             (self.stops.is_some(), "--stops"),
+            (self.ground.is_some(), "--ground"),
             (self.inputs, "--inputs"),
             (!self.package_root.is_empty(), "--package-root"),
             (self.loops.is_some(), "--loops"),
@@ -63,10 +67,20 @@ impl RobotArgs {
             let help = "a stiffness in N m/rad or N/m, such as --stops 1e4";
             return Err(Diagnostic::error(format!("--stops is {k}, and must be positive")).help(help).into());
         }
+        let ground = match self.ground.as_deref().map(|word| (word, Ground::parse(word))) {
+            None => None,
+            Some((_, Some(ground))) => Some(ground),
+            Some((word, None)) => {
+                let help = "`--ground hard`, or a stiffness in N/m, such as --ground 1e5";
+                let message = format!("--ground is {}, and must be `hard` or positive", suggest::quoted(word));
+                return Err(Diagnostic::error(message).help(help).into());
+            }
+        };
         Ok(RobotOptions {
             base: self.base.map(|b| if b == Roots::Free { Base::Free } else { Base::Fixed }),
             repair: self.repair,
             stops: self.stops,
+            ground,
             inputs: self.inputs,
             roots: self.package_root.clone(),
             loops: self.loops.clone(),

@@ -4,7 +4,7 @@ use super::{built, packed, platform};
 use crate::common::Scratch;
 
 /// The ball as an archive.
-fn ball(three: bool) -> Vec<u8> {
+pub fn ball(three: bool) -> Vec<u8> {
     let variable = |name: &str, reference: u32, causality: &str, more: &str| {
         let head = format!("name=\"{name}\" valueReference=\"{reference}\" causality=\"{causality}\"");
         match three {
@@ -40,7 +40,7 @@ fn ball(three: bool) -> Vec<u8> {
 }
 
 /// Height and velocity at a time, flight by flight.
-fn flight(until: f64, kick: f64) -> (f64, f64) {
+pub fn flight(until: f64, kick: f64) -> (f64, f64) {
     let (g, e) = (9.81f64, 0.8f64);
     let (mut t, mut h, mut v, mut kicked) = (0.0f64, 1.0f64, 0.0f64, false);
     loop {

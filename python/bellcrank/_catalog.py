@@ -2450,7 +2450,7 @@ class Runs:
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
         sample: equal intervals between recorded rows [s]; default: every step of the run, thinned to about
-            2000 rows; for `inverse` 1/200 of the run
+            2000 rows
         record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
             channels; default: what docs/channels.md marks
         from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
@@ -2578,7 +2578,7 @@ class Runs:
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
         sample: equal intervals between recorded rows [s]; default: every step of the run, thinned to about
-            2000 rows; for `inverse` 1/200 of the run
+            2000 rows
         record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
             channels; default: what docs/channels.md marks
         from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result
@@ -2704,7 +2704,7 @@ class Runs:
         rtol: relative tolerance of methods with error control; default: 1e-6
         atol: absolute tolerance, added to `rtol` times the size of the machine [SI]; default: none
         sample: equal intervals between recorded rows [s]; default: every step of the run, thinned to about
-            2000 rows; for `inverse` 1/200 of the run
+            2000 rows
         record: channels to record, as patterns of names such as `pin.*`; `default` stands for the default
             channels; default: what docs/channels.md marks
         from_: where the run begins: at rest (`equilibrium`), or at the end of another run (its result

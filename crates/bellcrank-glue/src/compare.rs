@@ -5,25 +5,26 @@ use crate::cut::{CutError, cut};
 use crate::options::GluedRunError;
 use crate::options::{Coupling, GlueError, GlueOptions, INSIDE, Levels};
 use crate::run::GluedSimulation;
+use crate::sampling::{Even, Sampling};
 use crate::subdomain::PartError;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_model::{Dynamics, Point, System};
 use bellcrank_solve::choices::{Coordinates, MethodName};
 use bellcrank_solve::plan::Revision;
-use bellcrank_solve::record::Memory;
+use bellcrank_solve::record::{Header, Memory, Recorder, RunReport};
 use bellcrank_solve::run::{Simulation, StartError, Status};
 use bellcrank_solve::start;
 use bellcrank_solve::{FormulationKind, Options};
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// A model that ran whole and in parts.
 pub struct CutRun {
     /// The run in parts.
     pub summary: GluedSummary,
-    /// Its frames.
+    /// Its frames: at equal intervals if those were asked for, else all windows, thinned.
     pub glued: Memory,
-    /// The frames of the whole.
+    /// The frames of the whole, at equal intervals.
     pub whole: Memory,
     /// The coordinates of the whole; parts always have Cartesian ones.
     pub coordinates: Coordinates,
@@ -107,7 +108,9 @@ pub fn run_cut_within(
 ) -> Result<CutRun, CutRunError> {
     let (coupling, options) = corresponding(options);
     let (until, window) = (options.until, options.step.unwrap_or(options.until / 1000.0));
+    // whole and parts are compared at equal intervals, whatever is recorded of the parts
     let sample = (options.sample_distance() / window).round().max(1.0) * window;
+    let recorded = options.sample.map(|_| sample);
     let options = Options { sample: Some(sample), ..options };
     let mut simulation = Simulation::new(system.clone(), options.clone()).map_err(CutRunError::Start)?;
     let cut = cut(system, &start(system)?, names).map_err(CutRunError::Cut)?;
@@ -132,9 +135,13 @@ pub fn run_cut_within(
     glue.soft = (coupling != Coupling::Windows).then_some(softened);
     let failed = |e: GlueError| CutRunError::Glue(e.into());
     let coordinator = Coordinator::new(parts, cut.interface, 0.0, glue).map_err(failed)?;
-    let mut glued = Memory::default();
-    let mut run = GluedSimulation::new(&system.model.name, coordinator, until, sample).with_plain_names();
-    let mut summary = run.run(&mut glued, &mut ());
+    let mut run = GluedSimulation::all(&system.model.name, coordinator, until).with_plain_names();
+    let sampling = Sampling::new(until, recorded, run.header().channels.len());
+    let even = Even::new(until, sample);
+    let mut frames = TwoSamplings { sampling, recorded: Memory::default(), even, compared: Memory::default() };
+    let mut summary = run.run(&mut frames, &mut ());
+    frames.finish();
+    let TwoSamplings { recorded: glued, compared, .. } = frames;
     if let GluedStatus::Failed(e) = summary.status {
         return Err(CutRunError::Glue(e));
     }
@@ -142,8 +149,51 @@ pub fn run_cut_within(
     let of_parts = std::mem::replace(&mut summary.reactions_not_unique, of_whole.not_unique);
     let more: Vec<String> = of_parts.into_iter().filter(|n| !summary.reactions_not_unique.contains(n)).collect();
     summary.reactions_not_unique.extend(more);
-    let differences = differences(&whole, &glued, &summary.reactions_not_unique);
+    let differences = differences(&whole, &compared, &summary.reactions_not_unique);
     Ok(CutRun { summary, glued, whole, coordinates: options.coordinates, differences })
+}
+
+/// The windows of a run: those that are recorded, and those that are compared.
+struct TwoSamplings {
+    sampling: Sampling,
+    recorded: Memory,
+    even: Even,
+    compared: Memory,
+}
+
+impl TwoSamplings {
+    fn take(&mut self, add: impl FnOnce(&mut Sampling, &mut Vec<f64>)) {
+        let (mut rows, width) = (Vec::new(), 1 + self.recorded.header.channels.len());
+        add(&mut self.sampling, &mut rows);
+        for row in rows.chunks_exact(width) {
+            // memory takes every row
+            let _ = self.recorded.frame(row[0], &row[1..]);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.take(|sampling, rows| sampling.finish(rows));
+    }
+}
+
+impl Recorder for TwoSamplings {
+    fn begin(&mut self, header: &Header) -> io::Result<()> {
+        self.recorded.begin(header)?;
+        self.compared.begin(header)
+    }
+
+    fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
+        let is_start = self.compared.times.is_empty();
+        if is_start || self.sampling.is_due(t) {
+            self.take(|sampling, rows| sampling.add(t, values, rows));
+        }
+        if is_start || self.even.is_due(t) { self.compared.frame(t, values) } else { Ok(()) }
+    }
+
+    fn end(&mut self, report: &dyn RunReport) -> io::Result<()> {
+        self.recorded.end(report)?;
+        self.compared.end(report)
+    }
 }
 
 /// The assembled start of a model.

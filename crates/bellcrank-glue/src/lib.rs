@@ -28,6 +28,7 @@ mod own_solver;
 mod part_system;
 mod port;
 mod run;
+mod sampling;
 mod subdomain;
 mod summary;
 

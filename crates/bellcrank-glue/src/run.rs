@@ -3,6 +3,7 @@
 use crate::checkpoint::{Checkpoints, PARTS_FILE, Watch};
 use crate::coordinator::{Coordinator, INTERFACE_FILE};
 use crate::options::{GlueError, GluedRunError};
+use crate::sampling::Sampling;
 use crate::summary::{GluedStatus, GluedSummary};
 use bellcrank_solve::record::{Header, Recorder};
 use std::fs::File;
@@ -11,15 +12,14 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 /// The file of frames in the folder of checkpoints.
 const FRAMES_FILE: &str = "frames";
 
-/// Rounding of sample times, as a fraction of their distance.
-const ROUNDING: f64 = 1e-9;
-
 /// Parts that run together, with a recorder that watches.
 pub struct GluedSimulation {
     name: String,
     coordinator: Coordinator,
     until: f64,
-    sample: f64,
+    sample: Option<f64>,
+    /// Whether whoever records chooses among all windows.
+    all: bool,
     /// Whether the names of channels begin with that of their part.
     named: bool,
     checkpoints: Option<Checkpoints>,
@@ -58,10 +58,16 @@ pub trait GluedProgress {
 impl GluedProgress for () {}
 
 impl GluedSimulation {
-    /// A run up to a time, with frames at the first window after every multiple of `sample`.
-    pub fn new(name: &str, coordinator: Coordinator, until: f64, sample: f64) -> GluedSimulation {
+    /// A run up to a time. It records the end of every window, thinned as the rows of other runs are; with `sample`, the first one after
+    /// every multiple of it.
+    pub fn new(name: &str, coordinator: Coordinator, until: f64, sample: Option<f64>) -> GluedSimulation {
         let name = name.to_string();
-        GluedSimulation { name, coordinator, until, sample, named: true, checkpoints: None, resume: false }
+        GluedSimulation { name, coordinator, until, sample, all: false, named: true, checkpoints: None, resume: false }
+    }
+
+    /// The same with the end of every window.
+    pub(crate) fn all(name: &str, coordinator: Coordinator, until: f64) -> GluedSimulation {
+        GluedSimulation { all: true, ..GluedSimulation::new(name, coordinator, until, None) }
     }
 
     /// With the names of channels as the parts have them, for parts that were cut from one model.
@@ -106,7 +112,10 @@ impl GluedSimulation {
             Some(kept) => Some(frames_file(kept, self.resume)?),
             None => None,
         };
-        let sampling = Sampling { start: 0.0, distance: self.sample, until: self.until, next: 1 };
+        let sampling = match self.all {
+            true => Sampling::All,
+            false => Sampling::new(self.until, self.sample, header.channels.len()),
+        };
         let width = 1 + header.channels.len();
         let mut frames = PendingFrames { out, progress, file, waiting: Vec::new(), recorded: 0, width, sampling };
         match note {
@@ -120,7 +129,7 @@ impl GluedSimulation {
             Some(kept) => kept.run(&mut self.coordinator, self.until, &mut frames),
             None => self.coordinator.run(self.until, &mut |run| frames.window(run)),
         };
-        let written = frames.record();
+        let written = frames.finish();
         ended?;
         Ok(written?)
     }
@@ -135,27 +144,6 @@ fn frames_file(kept: &Checkpoints, resume: bool) -> io::Result<File> {
     }
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(!resume).open(kept.folder.join(FRAMES_FILE))
-}
-
-/// When frames are due.
-struct Sampling {
-    start: f64,
-    distance: f64,
-    until: f64,
-    /// The number of the next sample.
-    next: u64,
-}
-
-impl Sampling {
-    /// Whether a frame is due at a committed time.
-    fn is_due(&mut self, t: f64) -> bool {
-        let due = self.start + self.next as f64 * self.distance;
-        let is_due = t >= due - ROUNDING * self.distance || t >= self.until;
-        if is_due {
-            self.next = ((t - self.start) / self.distance + ROUNDING) as u64 + 1;
-        }
-        is_due
-    }
 }
 
 /// Frames on their way to the recorder: with checkpoints, those since the last one can still be taken back.
@@ -173,16 +161,26 @@ struct PendingFrames<'a> {
     sampling: Sampling,
 }
 
+fn unfit() -> io::Error {
+    io::Error::other("the checkpoint and its file of frames do not belong together")
+}
+
 fn broken(e: io::Error) -> GlueError {
     GlueError::Unfit(format!("cannot write results: {e}"))
 }
 
 impl PendingFrames<'_> {
     fn observe(&mut self, run: &mut Coordinator) -> Result<(), GlueError> {
-        self.waiting.push(run.time());
-        self.waiting.extend(run.observe()?);
+        let (t, values) = (run.time(), run.observe()?);
+        self.sampling.add(t, &values, &mut self.waiting);
         // without checkpoints nothing is ever taken back
         if self.file.is_none() { self.record().map_err(broken) } else { Ok(()) }
+    }
+
+    /// Records all that waits, at the end of the run or of what was computed of it.
+    fn finish(&mut self) -> io::Result<()> {
+        self.sampling.finish(&mut self.waiting);
+        self.record()
     }
 
     /// Gives all waiting frames to the recorder.
@@ -197,15 +195,16 @@ impl PendingFrames<'_> {
 
     /// Records the frames of a run up to its checkpoint.
     fn replay(&mut self, note: &[u64]) -> io::Result<()> {
-        let unfit = || io::Error::other("the checkpoint and its file of frames do not belong together");
-        let (&[count, next], Some(file)) = (note, &mut self.file) else { return Err(unfit()) };
+        let (Some((&count, sampling)), Some(file)) = (note.split_first(), &mut self.file) else { return Err(unfit()) };
         let size =
             count.checked_mul(8 * self.width as u64).filter(|size| file.metadata().is_ok_and(|m| *size <= m.len()));
         let mut bytes = vec![0; size.ok_or_else(unfit)? as usize];
         file.seek(SeekFrom::Start(0))?;
         file.read_exact(&mut bytes)?;
         self.waiting = bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
-        self.sampling.next = next;
+        if !self.sampling.go_back(sampling) {
+            return Err(unfit());
+        }
         self.record()
     }
 
@@ -231,7 +230,8 @@ impl Watch for PendingFrames<'_> {
 
     fn note(&mut self) -> Result<Vec<u64>, GlueError> {
         self.write().map_err(broken)?;
-        Ok(vec![self.recorded + (self.waiting.len() / self.width) as u64, self.sampling.next])
+        let count = self.recorded + (self.waiting.len() / self.width) as u64;
+        Ok(std::iter::once(count).chain(self.sampling.note()).collect())
     }
 
     fn kept(&mut self) -> Result<(), GlueError> {
@@ -240,21 +240,10 @@ impl Watch for PendingFrames<'_> {
 
     fn taken_back(&mut self, note: &[u64], why: &GlueError) -> Result<(), GlueError> {
         self.waiting.clear();
-        self.sampling.next = note.get(1).copied().unwrap_or(self.sampling.next);
+        if !note.split_first().is_some_and(|(_, sampling)| self.sampling.go_back(sampling)) {
+            return Err(broken(unfit()));
+        }
         self.progress.taken_back(why);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Sampling;
-
-    #[test]
-    fn frames_are_due_once_per_sample_and_at_the_end() {
-        let mut sampling = Sampling { start: 0.0, distance: 0.1, until: 0.25, next: 1 };
-        let due: Vec<bool> =
-            [0.05, 0.1 - 1e-12, 0.15, 0.19, 0.21, 0.24, 0.25].into_iter().map(|t| sampling.is_due(t)).collect();
-        assert_eq!(due, [false, true, false, false, true, false, true]);
     }
 }

@@ -40,6 +40,20 @@ fn a_spring_on_a_port_at_its_dead_centre_is_glued_at_any_window() {
 }
 
 #[test]
+fn rows_of_a_cut_model_follow_its_windows_unless_intervals_are_given() {
+    let system = system(&text("slider-crank"));
+    let run = |sample| {
+        let options = Options { step: Some(1e-3), until: 0.8, sample, ..Options::default() };
+        run_cut(&system, options, &["spring"]).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (following, even) = (run(None), run(Some(0.02)));
+    assert_eq!((following.glued.times.len(), even.glued.times.len(), even.whole.times.len()), (801, 41, 41));
+    // the comparison is at equal intervals, whatever is recorded
+    assert_eq!(following.whole.times.len(), 201);
+    assert!(off(&following, "m") < 1e-9 && off(&even, "m") < 1e-9, "{:?}", following.differences);
+}
+
+#[test]
 fn a_part_with_its_own_solver_feels_a_spring_at_its_dead_centre_too() {
     let system = system(&text("dead-centre"));
     let options = Options { rtol: 1e-5, until: 0.3, ..Options::default() };

@@ -126,11 +126,17 @@ impl GluedProgress for Stops {
     }
 }
 
+/// At equal intervals, and the end of every window.
 #[test]
 fn a_resumed_run_records_the_frames_of_one_that_was_never_stopped() {
+    resumed_frames_are_those_of(Some(0.01), 7);
+    resumed_frames_are_those_of(None, 31);
+}
+
+fn resumed_frames_are_those_of(sample: Option<f64>, rows: usize) {
     let options = GlueOptions { window: 2e-3, ..GlueOptions::default() };
     let new = |folder: Option<&Path>, resume| {
-        let run = GluedSimulation::new("four-bar", join(&system(FOUR_BAR), &["b", "d"], options, &[]), 0.06, 0.01);
+        let run = GluedSimulation::new("four-bar", join(&system(FOUR_BAR), &["b", "d"], options, &[]), 0.06, sample);
         match folder {
             Some(folder) => {
                 let checkpoints =
@@ -143,8 +149,8 @@ fn a_resumed_run_records_the_frames_of_one_that_was_never_stopped() {
     let mut straight = Memory::default();
     let summary = new(None, false).run(&mut straight, &mut ());
     assert_eq!((&summary.status, summary.counts.windows, summary.t), (&GluedStatus::Finished, 30, 0.06));
-    assert_eq!(straight.times.len(), 7);
-    let folder = folder("resumed");
+    assert_eq!(straight.times.len(), rows);
+    let folder = folder(&format!("resumed-{rows}"));
     let stopped = std::panic::catch_unwind(|| new(Some(&folder), false).run(&mut Memory::default(), &mut Stops(18)));
     assert!(stopped.is_err() && folder.join(INTERFACE_FILE).exists());
     let mut resumed = Memory::default();
@@ -162,4 +168,42 @@ fn a_resumed_run_records_the_frames_of_one_that_was_never_stopped() {
         matches!(nowhere.status, GluedStatus::Failed(e) if matches!(&e, bellcrank_glue::GluedRunError::Glue(GlueError::Unfit(_))))
     );
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A blow of 4 ms in a run of 2 s.
+const BLOW: &str = r#"
+model = { plane = "xy", gravity = [0, -9.81] }
+body.upper = { rod = { from = [0, 0], to = [0.8, -0.6], mass = 2 } }
+body.lower = { rod = { from = [0.8, -0.6], to = [1.6, 0], mass = 1 } }
+joint.a = { type = "revolute", between = ["ground", "upper"], at = [0, 0] }
+joint.b = { type = "revolute", between = ["upper", "lower"], at = [0.8, -0.6] }
+force.blow = { type = "force", body = "lower", at = [1.2, -0.3], force = ["800*exp(-((t - 0.8053)/0.001)^2)", 0] }
+"#;
+
+#[test]
+fn every_window_of_a_glued_run_is_seen_and_thinned_rows_keep_the_extremes_of_all_channels() {
+    let run = |sample| {
+        let options = GlueOptions { window: 5e-4, ..GlueOptions::default() };
+        let coordinator = join(&system(BLOW), &["b"], options, &[]);
+        let mut memory = Memory::default();
+        let summary = GluedSimulation::new("blow", coordinator, 2.0, sample).run(&mut memory, &mut ());
+        assert_eq!(summary.status, GluedStatus::Finished);
+        memory
+    };
+    let extremes = |memory: &Memory, k: usize| {
+        let of = (0..memory.times.len()).map(|row| memory.row(row)[k]);
+        of.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], x| [a.min(x), b.max(x)])
+    };
+    let (all, thinned, coarse) = (run(Some(5e-4)), run(None), run(Some(0.01)));
+    let channels = all.header.channels.len();
+    assert_eq!((all.times.len(), coarse.times.len()), (4001, 201));
+    assert!(thinned.times.len() <= 2000 + 2 * channels, "{} rows", thinned.times.len());
+    assert!(thinned.times.is_sorted_by(|a, b| a < b));
+    for k in 0..channels {
+        assert_eq!(extremes(&thinned, k), extremes(&all, k), "{}", all.header.channels[k].name);
+    }
+    // the blow is between two of the two hundred samples: its peak is not in them
+    let k = all.header.channels.iter().position(|c| c.name.ends_with("b.fx")).expect("the force at the cut");
+    let largest = |memory| extremes(memory, k).into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    assert!(largest(&thinned) > 1.5 * largest(&coarse), "{} {}", largest(&thinned), largest(&coarse));
 }

@@ -26,6 +26,8 @@ pub struct Csv<W: Write> {
     out: W,
     /// Whole lines only, so that a killed run does not end within a row.
     lines: Vec<u8>,
+    /// Room for the widest line.
+    line: Vec<u8>,
     channels: usize,
     written: Instant,
 }
@@ -33,7 +35,7 @@ pub struct Csv<W: Write> {
 impl<W: Write> Csv<W> {
     /// Writes to `out`, which needs no buffer of its own.
     pub fn new(out: W) -> Csv<W> {
-        Csv { out, lines: Vec::new(), channels: 0, written: Instant::now() }
+        Csv { out, lines: Vec::new(), line: Vec::new(), channels: 0, written: Instant::now() }
     }
 
     /// What it writes to.
@@ -53,6 +55,7 @@ impl<W: Write> Csv<W> {
 impl<W: Write> Recorder for Csv<W> {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
         self.channels = header.channels.len();
+        self.line = vec![0; (WIDEST + 1) * (self.channels + 1)];
         self.lines.extend(b"time [s]");
         for c in &header.channels {
             let unit = if c.unit.is_empty() { String::new() } else { format!(" [{}]", c.unit) };
@@ -65,15 +68,13 @@ impl<W: Write> Recorder for Csv<W> {
 
     fn frame(&mut self, t: f64, values: &[f64]) -> io::Result<()> {
         check_width(values, self.channels)?;
-        // room for the widest line, once
-        let mut end = self.lines.len();
-        self.lines.resize(end + (WIDEST + 1) * (values.len() + 1), b',');
-        end += number(t, &mut self.lines[end..]);
+        let mut end = number(t, &mut self.line);
         for x in values {
+            self.line[end] = b',';
             end += 1;
-            end += number(*x, &mut self.lines[end..]);
+            end += number(*x, &mut self.line[end..]);
         }
-        self.lines.truncate(end);
+        self.lines.extend_from_slice(&self.line[..end]);
         self.lines.push(b'\n');
         if self.lines.len() > BYTES || self.written.elapsed() > FLUSH_AFTER { self.write() } else { Ok(()) }
     }
@@ -93,29 +94,55 @@ fn number(x: f64, out: &mut [u8]) -> usize {
     let size = x.abs();
     let mut buffer = zmij::Buffer::new();
     if (1e-4..1e15).contains(&size) {
-        put(buffer.format_finite(x), out)
-    } else if size == 0.0 {
-        put(if x.is_sign_negative() { "-0.0" } else { "0.0" }, out)
-    } else if size < 1e-5 || (1e16..f64::INFINITY).contains(&size) {
-        // zmij writes 1e-07 and 1e+20
-        let text = buffer.format_finite(x);
-        let (digits, exponent) = text.split_once('e').unwrap_or((text, ""));
-        let (sign, power) = match exponent.strip_prefix('-') {
-            Some(power) => ("e-", power),
-            None => ("e", exponent.trim_start_matches('+')),
-        };
-        let mut end = put(digits, out);
-        end += put(sign, &mut out[end..]);
-        end + put(power.trim_start_matches('0'), &mut out[end..])
-    } else {
-        put(&format!("{x:?}"), out)
+        return put(buffer.format_finite(x).as_bytes(), out);
     }
+    if size == 0.0 {
+        return put(if x.is_sign_negative() { &b"-0.0"[..] } else { b"0.0" }, out);
+    }
+    if size < 1e-4 || (1e16..f64::INFINITY).contains(&size) {
+        let text = buffer.format_finite(x).as_bytes();
+        if let Some(e) = text.iter().rposition(|c| *c == b'e') {
+            let (digits, exponent) = (&text[..e], &text[e + 1..]);
+            return if (1e-5..1e-4).contains(&size) {
+                small(digits, out)
+            } else {
+                with_exponent(digits, exponent, out)
+            };
+        }
+    }
+    put(format!("{x:?}").as_bytes(), out)
+}
+
+/// Digits times 1e-5, without an exponent: 0.000012 of 1.2.
+fn small(digits: &[u8], out: &mut [u8]) -> usize {
+    let (sign, digits) = if let [b'-', rest @ ..] = digits { (&b"-"[..], rest) } else { (&b""[..], digits) };
+    let mut end = put(sign, out);
+    end += put(&b"0.0000"[..], &mut out[end..]);
+    // the first digit, and those behind the point
+    end += put(&digits[..1], &mut out[end..]);
+    end + put(digits.get(2..).unwrap_or_default(), &mut out[end..])
+}
+
+/// Digits with an exponent that is written like e7 and e-7; it comes as +07 or -07.
+fn with_exponent(digits: &[u8], exponent: &[u8], out: &mut [u8]) -> usize {
+    let mut end = put(digits, out);
+    end += put(if exponent.starts_with(b"-") { &b"e-"[..] } else { b"e" }, &mut out[end..]);
+    let zeros = exponent.iter().take_while(|c| matches!(c, b'+' | b'-' | b'0')).count();
+    end + put(&exponent[zeros..], &mut out[end..])
 }
 
 /// Puts a text at the beginning; gives its length.
-fn put(text: &str, out: &mut [u8]) -> usize {
-    out[..text.len()].copy_from_slice(text.as_bytes());
-    text.len()
+fn put(text: &[u8], out: &mut [u8]) -> usize {
+    let n = text.len();
+    match n {
+        // two pieces of known length, which may overlap: most numbers have 17 digits
+        16..=32 => {
+            out[..16].copy_from_slice(&text[..16]);
+            out[n - 16..n].copy_from_slice(&text[n - 16..]);
+        }
+        _ => out[..n].copy_from_slice(text),
+    }
+    n
 }
 
 /// Modes as a table: one line per mode, two columns per component of its shape.

@@ -1,6 +1,7 @@
 //! How far two results are apart, channel by channel.
 
 use crate::columns::Columns;
+use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 
 /// How far one channel of two results is apart.
@@ -16,12 +17,22 @@ pub struct Difference {
     pub t: f64,
     /// The largest |a| or |b|.
     pub size: f64,
+    /// The largest size of all channels in this unit.
+    pub scale: f64,
 }
 
+/// A difference below this part of the largest value in its unit is rounding.
+const ROUNDING: f64 = 1e-12;
+
 impl Difference {
-    /// The difference against the size of the channel; zero where both are zero.
+    /// The difference against the size of the channel; zero where both are zero, and where it is rounding.
     pub fn relative(&self) -> f64 {
-        if self.largest == 0.0 { 0.0 } else { self.largest / self.size.max(f64::MIN_POSITIVE) }
+        if self.is_rounding() { 0.0 } else { self.largest / self.size.max(f64::MIN_POSITIVE) }
+    }
+
+    /// Whether the difference is none, but for rounding.
+    pub fn is_rounding(&self) -> bool {
+        self.largest <= ROUNDING * self.scale
     }
 }
 
@@ -62,8 +73,8 @@ pub fn difference(first: &Columns, second: &Columns) -> io::Result<Differences> 
             continue;
         };
         let (a, b) = (one(first, k)?, one(second, j)?);
-        let mut found =
-            Difference { name: name.clone(), unit: first.units[k].clone(), largest: 0.0, t: out.span.0, size: 0.0 };
+        let (name, unit) = (name.clone(), first.units[k].clone());
+        let mut found = Difference { name, unit, largest: 0.0, t: out.span.0, size: 0.0, scale: 0.0 };
         for place in &places {
             let x = a[place.row];
             let y: f64 = place.of.iter().map(|(row, weight)| weight * b[*row]).sum();
@@ -75,6 +86,12 @@ pub fn difference(first: &Columns, second: &Columns) -> io::Result<Differences> 
         }
         out.channels.push(found);
     }
+    let mut scales = HashMap::<String, f64>::new();
+    for d in &out.channels {
+        let scale = scales.entry(d.unit.clone()).or_default();
+        *scale = scale.max(d.size);
+    }
+    out.channels.iter_mut().for_each(|d| d.scale = scales[&d.unit]);
     Ok(out)
 }
 
@@ -119,6 +136,15 @@ fn weights(t: f64, after: usize, others: &[f64]) -> Vec<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_rounding_in_its_unit_is_no_difference() {
+        let of =
+            |largest, size| Difference { name: "a.wy".into(), unit: "rad/s".into(), largest, t: 0.0, size, scale: 2.0 };
+        let found = [of(2e-18, 2.5e-18), of(0.0, 0.0), of(1e-6, 1e-5)].map(|d| (d.is_rounding(), d.relative()));
+        assert_eq!(found, [(true, 0.0), (true, 0.0), (false, 1e-6 / 1e-5)]);
+        assert!(!of(f64::NAN, 1.0).is_rounding());
+    }
 
     #[test]
     fn between_frames_motions_are_smooth_and_events_are_not_smoothed() {

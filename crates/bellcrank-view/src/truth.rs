@@ -431,7 +431,8 @@ fn model(e: &Evidence, source: &ModelText) -> Section {
             told("Tolerance", format!("rtol {:e}", o.rtol), atol)
         }
     });
-    facts.push(told("Span", format!("{} s", o.until), format!("recorded every {} s", o.sample_distance())));
+    let recorded = o.sample.map_or("recorded at every step, thinned".into(), |dt| format!("recorded every {dt} s"));
+    facts.push(told("Span", format!("{} s", o.until), recorded));
     let redundant = match a.redundant {
         0 => String::new(),
         1 => "1 redundant equation".into(),

@@ -428,6 +428,13 @@ mod page {
         assert_eq!(page.number(outside), 0.0);
         assert_eq!(page.eval("document.documentElement.scrollWidth <= innerWidth"), json!(true));
         page.picture("phone");
+        // a page that is opened there begins with its first plot
+        page.go(&server.url());
+        assert_eq!(
+            page.eval("document.querySelector('.plots').scrollHeight > document.querySelector('.plots').clientHeight"),
+            json!(true)
+        );
+        assert_eq!(page.number("document.querySelector('.plots').scrollTop"), 0.0);
         page.quiet(&server.url());
         page.close();
     }

@@ -121,7 +121,12 @@ fn a_run_goes_on_where_another_ended() {
     let told = s.bellcrank(&["run", "other.toml", "--from", "first"]);
     assert!(told.code == 2 && told.stderr.contains("a machine with other bodies"), "{}", told.stderr);
     let told = s.bellcrank(&["run", "m.toml", "--from", "nowhere"]);
-    assert!(told.code == 2 && told.stderr.contains("nowhere has no end of a run"), "{}", told.stderr);
+    assert!(told.code == 2 && told.stderr.contains("there is no folder `nowhere` to begin from"), "{}", told.stderr);
+    let told = s.bellcrank(&["run", "m.toml", "--from", "equilbrium"]);
+    assert!(told.code == 2 && told.stderr.contains("help: use --from equilibrium\n"), "{}", told.stderr);
+    assert_eq!(s.bellcrank(&["statics", "m.toml", "--out", "at-rest"]).code, 0);
+    let told = s.bellcrank(&["run", "m.toml", "--from", "at-rest"]);
+    assert!(told.code == 2 && told.stderr.contains("`at-rest` has no end of a run to begin with"), "{}", told.stderr);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellcrank::choices::METHODS;
 use common::{Recorded, Scratch, root};
 use serde_json::Value;
 
@@ -241,6 +242,24 @@ fn comparisons_tell_work_and_precision() {
     let skipped = v["skipped"].to_string();
     assert!(skipped.contains("gen-alpha cm") && skipped.contains("does not iterate"), "{skipped}");
     assert!(v["reference"]["doubt"].as_f64() < Some(1e-8));
+}
+
+#[test]
+fn steps_are_taken_by_every_method_that_is_compared_or_the_reason_is_told() {
+    let scratch = Scratch::new("compare-steps");
+    let model = root().join("examples/pendulum.toml").to_string_lossy().into_owned();
+    for row in METHODS {
+        // beside a method that takes the step, nothing is refused
+        let methods = format!("{},rk4", row.name);
+        let args = ["compare", &model, "--until", "0.1", "--rtol", "1e-3", "--method", &methods, "--step", "1e-2"];
+        let ended = scratch.bellcrank(&[&args[..], &["--json"]].concat());
+        assert_eq!(ended.code, 0, "{}: {}", row.name, ended.stderr);
+        let v: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let takes = |r: &Value| r["method"] == row.name && r["step"] == 1e-2;
+        let taken = v["runs"].as_array().unwrap().iter().any(takes);
+        let told = v["skipped"].to_string().contains(&format!("{} with --step", row.name));
+        assert!(taken != told, "{}: {v}", row.name);
+    }
 }
 
 #[test]

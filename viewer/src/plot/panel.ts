@@ -117,7 +117,7 @@ export class PlotPanel {
     else this.add([column]);
   }
 
-  /** Adds columns: to a plot of the same unit, or to a new one. */
+  /** Adds columns: to a plot of the same unit, which is brought into sight, or to a new one. The first ones of a page are `fresh`. */
   add(columns: number[], fresh = false): void {
     const made = new Set<Plot>();
     let own: Plot | undefined;
@@ -139,7 +139,7 @@ export class PlotPanel {
       this.read(p);
     });
     this.changed();
-    [...made].at(-1)?.element.scrollIntoView({ block: "nearest" });
+    if (!fresh) [...made].at(-1)?.element.scrollIntoView({ block: "nearest" });
   }
 
   clear(): void {

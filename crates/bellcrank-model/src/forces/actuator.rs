@@ -207,6 +207,9 @@ impl Force for Actuator {
     fn power(&self, at: &Seen) -> f64 {
         self.effort(at) * self.stage.along.rate(at)
     }
+    fn stores(&self) -> bool {
+        false
+    }
     fn has_power(&self) -> bool {
         true
     }

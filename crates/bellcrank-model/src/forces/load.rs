@@ -127,6 +127,9 @@ impl Force for Load {
     fn power(&self, at: &Seen) -> f64 {
         self.at(at).on(&at.ends[0])
     }
+    fn stores(&self) -> bool {
+        false
+    }
     fn has_power(&self) -> bool {
         true
     }

@@ -145,6 +145,10 @@ pub trait Force: Send + Sync {
     fn radii(&self) -> Vec<f64> {
         Vec::new()
     }
+    /// Whether `stored` can be other than zero.
+    fn stores(&self) -> bool {
+        true
+    }
     /// Whether `power` can be other than zero.
     fn has_power(&self) -> bool {
         false

@@ -119,12 +119,18 @@ impl Pid {
 
     /// The command and the error.
     fn command(&self, at: &Seen) -> (f64, f64) {
+        let (_, command, error) = self.follow(at);
+        (command, error)
+    }
+
+    /// The reference, the command and the error.
+    fn follow(&self, at: &Seen) -> (f64, f64, f64) {
         let r = self.reference.jet_with(at.t, at.inputs);
         let rate = self.measured.rate(at);
         let error = r.value - if self.rate { rate } else { self.measured.value(at) };
         let integral = self.states(at).0.copied().unwrap_or(0.0);
         // a rate has kd = 0
-        (self.kp * error + integral + self.kd * (r.rate - rate), error)
+        (r.value, self.kp * error + integral + self.kd * (r.rate - rate), error)
     }
 
     fn slopes(&self, at: &Seen) -> Command {
@@ -154,8 +160,7 @@ impl Force for Pid {
         CHANNELS
     }
     fn observe(&self, at: &Seen, out: &mut [f64]) {
-        let (command, error) = self.command(at);
-        let reference = self.reference.value_with(at.t, at.inputs);
+        let (reference, command, error) = self.follow(at);
         let effort = self.stage.effort(at.mode, command, self.states(at).1);
         out.copy_from_slice(&[reference, error, command, effort]);
     }
@@ -199,6 +204,9 @@ impl Force for Pid {
     }
     fn power(&self, at: &Seen) -> f64 {
         self.effort(at) * self.stage.along.rate(at)
+    }
+    fn stores(&self) -> bool {
+        false
     }
     fn has_power(&self) -> bool {
         true

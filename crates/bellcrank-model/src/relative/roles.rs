@@ -147,12 +147,12 @@ impl TreeRecursion for Relative {
 
 impl Relative {
     /// Looks at a point through the Cartesian equations.
-    fn look(&self, at: &Point, w: &mut Workspace, see: impl FnOnce(&Look)) {
+    fn look(&self, at: &Point, w: &mut Workspace, memo: Memo, see: impl FnOnce(&Look)) {
         let t = space(w);
         self.rnea_joint_loads(at, t);
         let inner = std::mem::take(&mut t.cartesian);
         let reaction = |joint: usize, w: &Workspace| self.reaction(joint, t, w);
-        see(&Look { system: &self.cartesian, at: &t.point, w: &inner, reaction: &reaction, memo: Memo::default() });
+        see(&Look { system: &self.cartesian, at: &t.point, w: &inner, reaction: &reaction, memo });
         t.cartesian = inner;
     }
 }
@@ -197,7 +197,7 @@ impl Observable for Relative {
     }
 
     fn observe(&self, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        self.look(at, w, |look| channels::observe(look, out));
+        self.look(at, w, Memo::default(), |look| channels::observe(look, out));
     }
 
     fn all_channels(&self) -> Vec<Channel> {
@@ -209,6 +209,6 @@ impl Observable for Relative {
     }
 
     fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
-        self.look(at, w, |look| channels::observe_some(look, selection, &mut Vec::new(), out));
+        self.look(at, w, Memo::of(selection), |look| channels::observe_some(look, selection, &mut Vec::new(), out));
     }
 }

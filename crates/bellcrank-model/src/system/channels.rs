@@ -28,10 +28,28 @@ pub struct Look<'a> {
 pub struct Memo {
     /// The last joint, and its reaction.
     reaction: Cell<Option<(usize, Covector)>>,
-    /// The last force, its load and its power.
-    load: Cell<Option<(usize, Covector, f64)>>,
+    /// Whether loads of forces are told besides what forces tell of themselves.
+    tells_loads: bool,
+    /// Loads and powers of the forces that were looked at; empty before the first.
+    loads: RefCell<Vec<Option<(Covector, f64)>>>,
     /// Room for second derivatives of joint coordinates.
     curvature: RefCell<Option<Stiffness>>,
+}
+
+impl Memo {
+    /// For the channels of a selection.
+    pub fn of(selection: &Selection) -> Memo {
+        let tells_loads = selection.items.iter().any(|(group, _)| matches!(group, Group::Load(..)));
+        Memo { tells_loads, ..Memo::default() }
+    }
+
+    fn note(&self, force: usize, of: usize, known: (Covector, f64)) {
+        let mut loads = self.loads.borrow_mut();
+        if loads.is_empty() {
+            loads.resize(of, None);
+        }
+        loads[force] = Some(known);
+    }
 }
 
 /// The values of what is recorded unless something else is asked for.
@@ -116,7 +134,13 @@ impl Look<'_> {
                 let table = model.forces[f].force.quantities();
                 let mut all = [0.0; MAX_QUANTITIES];
                 let all = &mut all[..table.len()];
-                self.system.with_force(f, self.at, self.w, |force, seen| force.force.observe(seen, all));
+                if self.memo.tells_loads || model.forces[f].ends.len() == 1 {
+                    // its load is told, too
+                    let known = self.system.force_seen(f, self.at, self.w, all);
+                    self.memo.note(f, model.forces.len(), known);
+                } else {
+                    self.system.with_force(f, self.at, self.w, |force, seen| force.force.observe(seen, all));
+                }
                 out.extend(table.iter().zip(all).filter(|(q, _)| q.is_in(model.space)).map(|(_, x)| *x));
             }
             Group::Load(f, axes) => {
@@ -129,7 +153,7 @@ impl Look<'_> {
             }
             Group::Probe(p, part) => self.probe(&model.probes[p], part, out),
             Group::Energy => {
-                let e = self.system.energy_at(self.at, &realized(self.w));
+                let e = self.system.energy_of(self.at, &realized(self.w), false);
                 out.extend_from_slice(&[e.kinetic, e.stored, e.kinetic + e.stored]);
             }
             Group::Input(i) => out.push(self.at.charts.inputs[i]),
@@ -161,14 +185,12 @@ impl Look<'_> {
     }
 
     fn load_of(&self, force: usize) -> (Covector, f64) {
-        match self.memo.load.get() {
-            Some((last, load, power)) if last == force => (load, power),
-            _ => {
-                let (load, power) = self.system.load_of_force(force, self.at, self.w);
-                self.memo.load.set(Some((force, load, power)));
-                (load, power)
-            }
+        if let Some(Some(known)) = self.memo.loads.borrow().get(force) {
+            return *known;
         }
+        let known = self.system.load_of_force(force, self.at, self.w);
+        self.memo.note(force, self.system.model.forces.len(), known);
+        known
     }
 
     fn turns(&self, b: usize) -> bool {
@@ -182,17 +204,21 @@ impl Look<'_> {
     }
 
     fn motion(&self, b: usize, out: &mut Vec<f64>) {
-        let (p, r) = self.system.pose(b, self.at);
-        self.vector(p, out);
+        let frame = self.system.look(&self.middle(b), self.w, &self.at.v);
+        self.vector(frame.p, out);
         let turning = self.turns(b);
         if turning {
             match self.system.plane_angle(b) {
                 Some(k) => out.push(self.at.q[k]),
-                None if self.plane() => out.push(2.0 * r.0[3].atan2(r.0[0])),
-                None => out.extend_from_slice(&r.0),
+                None => {
+                    let r = self.system.pose(b, self.at).1;
+                    match self.plane() {
+                        true => out.push(2.0 * r.0[3].atan2(r.0[0])),
+                        false => out.extend_from_slice(&r.0),
+                    }
+                }
             }
         }
-        let frame = self.system.look(&self.middle(b), self.w, &self.at.v);
         self.vector(frame.v, out);
         if turning {
             self.axial(frame.w, out);

@@ -8,8 +8,15 @@ use crate::dynamics::Lost;
 use crate::model::{Place, Subject};
 
 impl System {
-    /// Energies at a realized point.
+    /// Energies and the power at a realized point.
     pub(super) fn energy_at(&self, at: &Point, w: &Realized) -> Energy {
+        let mut e = self.energy_of(at, w, true);
+        e.power += self.driving_power(at);
+        e
+    }
+
+    /// Energies at a realized point; on request with the power of bodies and forces.
+    pub(super) fn energy_of(&self, at: &Point, w: &Realized, with_power: bool) -> Energy {
         let mut e = Energy::default();
         for (b, body) in self.bodies.iter().enumerate() {
             let v = &at.v[self.layout.bodies[b].clone()];
@@ -17,16 +24,19 @@ impl System {
                 e.kinetic += body.kinetic(&w.bodies[b], v);
                 e.stored += body.stored(&w.bodies[b]);
                 e.stored -= body.mass() * self.model.gravity.dot(body.centre_of_mass(&w.bodies[b]));
-                e.power -= body.dissipated(v);
+                if with_power {
+                    e.power -= body.dissipated(v);
+                }
             });
         }
-        for f in &self.forces {
+        for f in self.forces.iter().filter(|f| f.force.stores() || with_power && f.force.has_power()) {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let seen = self.seen(f, at, &frames, w);
             e.stored += f.force.stored(&seen);
-            e.power += f.force.power(&seen);
+            if with_power {
+                e.power += f.force.power(&seen);
+            }
         }
-        e.power += self.driving_power(at);
         e
     }
 
@@ -115,7 +125,7 @@ impl Observable for System {
     fn observe_some(&self, selection: &Selection, at: &Point, w: &mut Workspace, out: &mut Vec<f64>) {
         let reaction = |joint: usize, w: &Workspace| self.reaction(joint, at, w);
         channels::observe_some(
-            &Look { system: self, at, w, reaction: &reaction, memo: Memo::default() },
+            &Look { system: self, at, w, reaction: &reaction, memo: Memo::of(selection) },
             selection,
             &mut Vec::new(),
             out,

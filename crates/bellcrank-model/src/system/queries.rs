@@ -2,6 +2,7 @@
 
 use super::*;
 use bellcrank_math::{Quat, Vec3};
+use std::cell::OnceCell;
 
 impl System {
     /// Joint coordinates: their measures, in the order of the model's joints.
@@ -104,10 +105,22 @@ impl System {
         let mut load = Covector::default();
         for number in self.joint_blocks[joint].clone() {
             let c = &self.constraints[number];
+            let lambda = &at.lambda[self.layout.constraints[number].clone()];
+            if let (Some(_), [first, second]) = (&c.plain[0], &c.ends[..]) {
+                let ends = OnceCell::new();
+                let seen = || ends.get_or_init(|| [self.frame(first, w, None), self.frame(second, w, None)]);
+                let mut row = 0;
+                for equation in c.plain.iter().flatten() {
+                    let of = equation.load_on_second(seen, &lambda[row..]);
+                    (load.lin, load.ang) = (load.lin + of.lin, load.ang + of.ang);
+                    row += equation.rows();
+                }
+                continue;
+            }
             let frames = self.frames(&c.ends, w, None);
             let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
             let rows = self.rows_of(c, &seen);
-            for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+            for (row, l) in rows.iter().zip(lambda) {
                 load.lin -= row[1].lin * *l;
                 load.ang -= row[1].ang * *l;
             }
@@ -160,6 +173,14 @@ impl System {
         rates.enumerate().map(of_end).sum()
     }
 
+    /// What a force tells of itself, and the same as [`System::load_of_force`]: with one look at its frames.
+    pub(super) fn force_seen(&self, force: usize, at: &Point, w: &Workspace, out: &mut [f64]) -> (Covector, f64) {
+        self.with_force(force, at, w, |f, seen| {
+            f.force.observe(seen, out);
+            self.load_seen(f, seen, at, w)
+        })
+    }
+
     /// A force as it stands at a realized point.
     pub(super) fn with_force<T>(
         &self,
@@ -176,24 +197,26 @@ impl System {
     /// The load that a force puts on its last end, with what it holds by equations, and the power that it does on all
     /// bodies.
     pub fn load_of_force(&self, force: usize, at: &Point, w: &Workspace) -> (Covector, f64) {
-        self.with_force(force, at, w, |f, seen| {
-            let mut loads = [Covector::default(); MAX_ENDS];
-            f.force.load(seen, &mut loads[..f.ends.len()]);
-            let w = realized(w);
-            let holds = f.held.as_ref().filter(|(mode, _)| *mode == seen.mode);
-            for number in holds.map_or(0..0, |(_, blocks)| blocks.clone()) {
-                let c = &self.constraints[number];
-                let rows = self.rows_of(c, &Frames { t: at.t, ends: seen.ends, near: Self::near(c.angle, &w) });
-                for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
-                    for (load, form) in loads.iter_mut().zip(row) {
-                        load.lin -= form.lin * *l;
-                        load.ang -= form.ang * *l;
-                    }
+        self.with_force(force, at, w, |f, seen| self.load_seen(f, seen, at, w))
+    }
+
+    fn load_seen(&self, f: &PlacedForce, seen: &crate::forces::Seen, at: &Point, w: &Workspace) -> (Covector, f64) {
+        let mut loads = [Covector::default(); MAX_ENDS];
+        f.force.load(seen, &mut loads[..f.ends.len()]);
+        let w = realized(w);
+        let holds = f.held.as_ref().filter(|(mode, _)| *mode == seen.mode);
+        for number in holds.map_or(0..0, |(_, blocks)| blocks.clone()) {
+            let c = &self.constraints[number];
+            let rows = self.rows_of(c, &Frames { t: at.t, ends: seen.ends, near: Self::near(c.angle, &w) });
+            for (row, l) in rows.iter().zip(&at.lambda[self.layout.constraints[number].clone()]) {
+                for (load, form) in loads.iter_mut().zip(row) {
+                    load.lin -= form.lin * *l;
+                    load.ang -= form.ang * *l;
                 }
             }
-            let power = loads.iter().zip(seen.ends).map(|(load, end)| load.on(end)).sum();
-            (loads[f.ends.len() - 1], power)
-        })
+        }
+        let power = loads.iter().zip(seen.ends).map(|(load, end)| load.on(end)).sum();
+        (loads[f.ends.len() - 1], power)
     }
 
     /// ∂g/∂t of all constraint rows: the opposite of the rates that drives prescribe.

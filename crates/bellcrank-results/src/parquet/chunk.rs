@@ -63,27 +63,38 @@ fn describe([values, plain, packed]: [usize; 3], out: &mut Vec<u8>) -> io::Resul
 fn split(rows: &[f64], j: usize, width: usize, out: &mut Vec<u8>) {
     let n = rows.len() / width;
     out.resize(8 * n, 0);
-    let mut block = [0; 8];
-    let mut first = 0;
-    let mut column = rows.iter().skip(j).step_by(width).map(|x| x.to_bits());
-    while first < n {
-        block.fill_with(|| column.next().unwrap_or(0));
+    let whole = rows.chunks_exact(8 * width);
+    let (mut first, rest) = (0, whole.remainder());
+    for rows in whole {
+        let mut block = [0, 1, 2, 3, 4, 5, 6, 7].map(|k: usize| rows[k * width + j].to_bits());
         transpose(&mut block);
-        let some = (n - first).min(8);
         for (k, bytes) in block.iter().enumerate() {
-            out[k * n + first..][..some].copy_from_slice(&bytes.to_le_bytes()[..some]);
+            let at = k * n + first;
+            out[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
         }
-        first += some;
+        first += 8;
+    }
+    for (i, row) in rest.chunks_exact(width).enumerate() {
+        for (k, byte) in row[j].to_le_bytes().into_iter().enumerate() {
+            out[k * n + first + i] = byte;
+        }
     }
 }
 
 /// Byte i of number k becomes byte k of number i: halves, quarters and eighths of the square change places.
 fn transpose(a: &mut [u64; 8]) {
-    for (step, mask) in [(4, 0x0000_0000_ffff_ffff), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)] {
-        for k in (0..8).filter(|k| k & step == 0) {
-            let swapped = (a[k] >> (8 * step) ^ a[k + step]) & mask;
-            a[k + step] ^= swapped;
-            a[k] ^= swapped << (8 * step);
+    exchange::<4>(a, 0x0000_0000_ffff_ffff);
+    exchange::<2>(a, 0x0000_ffff_0000_ffff);
+    exchange::<1>(a, 0x00ff_00ff_00ff_00ff);
+}
+
+/// The upper parts of rows change places with the lower parts of those `STEP` further down.
+fn exchange<const STEP: usize>(a: &mut [u64; 8], mask: u64) {
+    for first in (0..8).step_by(2 * STEP) {
+        for k in first..first + STEP {
+            let swapped = (a[k] >> (8 * STEP) ^ a[k + STEP]) & mask;
+            a[k + STEP] ^= swapped;
+            a[k] ^= swapped << (8 * STEP);
         }
     }
 }

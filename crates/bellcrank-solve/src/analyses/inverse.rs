@@ -7,7 +7,7 @@ use super::statics::{StaticsError, refuse_fmus};
 use crate::engines::kinematic::Kinematic;
 use crate::engines::{Engine, StepError};
 use crate::linearization::{Linearization, linearize};
-use crate::record::{Channel, Ended, Header, Recorder, RunReport};
+use crate::record::{BUCKETS, Channel, Ended, Header, Recorder, RunReport, Thinning};
 use crate::run::{Timetable, accelerations_differ};
 use crate::start::{self, Assembly, AssemblyError};
 use bellcrank_model::dynamics::roles::*;
@@ -203,8 +203,10 @@ fn without_control(system: &Arc<System>) -> (Arc<System>, Vec<String>) {
     (Arc::new(rest.into_system()), names)
 }
 
-/// Follows the prescribed motion to `until`, in samples of `distance`; if none is given in two hundred, and on both sides of the times at
-/// which efforts jump, where they have their peaks. Records all channels with the efforts and powers of the drives behind them.
+/// Follows the prescribed motion to `until`, in samples of `distance`; if none is given, as it goes: in at least two hundred, in more
+/// where accelerations and reactions bend, and on both sides of the times at which they jump. Efforts, works and powers are those of all
+/// that is visited; what is recorded of it is thinned like the rows of a run. Records all channels with the efforts and powers of the
+/// drives behind them.
 pub fn inverse(
     system: &Arc<System>,
     until: f64,
@@ -240,12 +242,12 @@ pub fn inverse(
         let axis = axis_of(part).map_or_else(String::new, |axis| format!("_{axis}"));
         channels.push(Channel { name: format!("{owner}.power{axis}"), unit: "W" });
     }
+    // too many channels to follow the motion are recorded at equal intervals
+    let thinning = distance.is_none().then(|| Thinning::new(start.t, until, channels.len())).flatten();
+    let distance = distance.or(thinning.is_none().then_some((until - start.t) / BUCKETS));
     out.begin(&Header { model: system.model.name.clone(), channels }).map_err(record)?;
     let mut watch = EffortLog::new(system.clone(), rows);
-    let ended = follow(&dynamics, &start, until, distance, &mut |at| {
-        let values = watch.see(at);
-        out.frame(at.t, values).map_err(|e| StepError::Record(e.to_string()))
-    });
+    let ended = visit_all(&dynamics, &start, until, distance, thinning, &mut watch, out);
     let result = Inverse {
         model: system.model.name.clone(),
         ended: ended.as_ref().map_or_else(|e| Ended::Failed(e.to_string()), |()| Ended::Finished),
@@ -268,8 +270,14 @@ fn axis_of(part: &str) -> Option<&str> {
 /// The relative tolerance of what only its rate drives.
 const PRECISION: f64 = 1e-9;
 
-/// Samples of a motion, unless a distance is given.
-const SAMPLES: f64 = 200.0;
+/// Between two samples, each acceleration and reaction is a straight line up to this part of its largest value so far.
+const BEND: f64 = 1e-3;
+
+/// What is smaller than this part of the largest of all counts as this.
+const SMALL: f64 = 1e-6;
+
+/// A step is halved so often at most.
+const HALVINGS: usize = 7;
 
 /// Whether accelerations or reactions at two points are others than rounding makes them.
 fn differ(a: &Point, b: &Point) -> bool {
@@ -277,18 +285,96 @@ fn differ(a: &Point, b: &Point) -> bool {
     accelerations_differ(a, b) || a.lambda.iter().zip(&b.lambda).any(|(a, b)| (a - b).abs() > PRECISION * size)
 }
 
-/// Visits the samples of a motion without freedom; without a given distance also both sides of where something jumps.
+/// Visits a motion to its end, however that comes; what was visited is recorded, thinned or not.
+fn visit_all(
+    dynamics: &Arc<dyn Dynamics>,
+    start: &Point,
+    until: f64,
+    distance: Option<f64>,
+    mut thinning: Option<Thinning>,
+    watch: &mut EffortLog,
+    out: &mut dyn Recorder,
+) -> Result<(), StepError> {
+    let failed = |e: std::io::Error| StepError::Record(e.to_string());
+    let ended = follow(dynamics, start, until, distance, &mut |at| {
+        let values = watch.see(at);
+        let recorded = match &mut thinning {
+            None => out.frame(at.t, values),
+            Some(thinning) => thinning.add(at.t, values, false, &mut |t, values| out.frame(t, values)),
+        };
+        recorded.map_err(failed)
+    });
+    let rest = thinning.map_or(Ok(()), |mut rows| rows.finish(&mut |t, values| out.frame(t, values)));
+    ended.and(rest.map_err(failed))
+}
+
+/// Takes the points of a motion.
+type Visit<'a> = &'a mut dyn FnMut(&Point) -> Result<(), StepError>;
+
+/// The largest size of each acceleration and reaction so far.
+#[derive(Default)]
+struct Largest {
+    vdot: Vec<f64>,
+    lambda: Vec<f64>,
+}
+
+impl Largest {
+    fn see(&mut self, at: &Point) {
+        for (largest, values) in [(&mut self.vdot, &at.vdot), (&mut self.lambda, &at.lambda)] {
+            largest.resize(values.len(), 0.0);
+            largest.iter_mut().zip(values).for_each(|(m, x)| *m = m.max(x.abs()));
+        }
+    }
+
+    /// Whether a value in the middle is beside the line through both ends by more than is allowed.
+    fn bends(&self, [from, middle, to]: [&Point; 3]) -> bool {
+        let beside = |largest: &[f64], [a, m, b]: [&[f64]; 3]| {
+            let least = SMALL * largest.iter().fold(0.0f64, |m, x| m.max(*x));
+            let beside = |i: usize| (m[i] - 0.5 * (a[i] + b[i])).abs() > BEND * largest[i].max(least);
+            (0..largest.len()).any(beside)
+        };
+        beside(&self.vdot, [&from.vdot, &middle.vdot, &to.vdot])
+            || beside(&self.lambda, [&from.lambda, &middle.lambda, &to.lambda])
+    }
+}
+
+/// Visits the middle of a step and, where something bends there, its halves in the same way.
+fn visit_within(
+    engine: &mut Kinematic,
+    [from, to]: [&Point; 2],
+    halvings: usize,
+    largest: &mut Largest,
+    visit: Visit,
+) -> Result<(), StepError> {
+    let t = 0.5 * (from.t + to.t);
+    if halvings == 0 || t <= from.t || t >= to.t {
+        return Ok(());
+    }
+    let middle = engine.within(from, t)?;
+    largest.see(&middle);
+    if !largest.bends([from, &middle, to]) {
+        return visit(&middle);
+    }
+    visit_within(engine, [from, &middle], halvings - 1, largest, visit)?;
+    visit(&middle)?;
+    visit_within(engine, [&middle, to], halvings - 1, largest, visit)
+}
+
+/// Visits the samples of a motion without freedom; without a given distance, every step with what bends in it, and both sides of
+/// where something jumps.
 fn follow(
     dynamics: &Arc<dyn Dynamics>,
     start: &Point,
     until: f64,
     distance: Option<f64>,
-    visit: &mut dyn FnMut(&Point) -> Result<(), StepError>,
+    visit: Visit,
 ) -> Result<(), StepError> {
-    let longest = (until - start.t) / SAMPLES;
+    let longest = (until - start.t) / BUCKETS;
     let mut engine = Kinematic::new(dynamics.clone(), start, longest, PRECISION);
     let (everything, distance) = (distance.is_none(), distance.unwrap_or(longest));
     let mut timetable = Timetable::new(dynamics.courses());
+    let mut largest = Largest::default();
+    largest.see(start);
     visit(start)?;
     let mut last = start.t;
     let mut once = |at: &Point| {
@@ -303,8 +389,15 @@ fn follow(
         let t = start.t + next as f64 * distance;
         let t = if t > until - 1e-9 * distance { until } else { t };
         while engine.state().t < t {
+            let from = engine.point().clone();
             let stop = timetable.stop(engine.state(), t, engine.step_size(), false);
             engine.step(stop)?;
+            if everything {
+                let to = engine.point().clone();
+                largest.see(&to);
+                visit_within(&mut engine, [&from, &to], HALVINGS, &mut largest, &mut once)?;
+                once(&to)?;
+            }
             if engine.state().t < t {
                 engine.settle();
             }

@@ -220,7 +220,7 @@ pub static CHOICES: &[Choice] = &[
         "sample",
         FieldKind::Positive,
         "s",
-        "every step of the run, thinned to about 2000 rows; for `inverse` 1/200 of the run",
+        "every step of the run, thinned to about 2000 rows",
         "DT",
         "equal intervals between recorded rows",
         |o, x| o.sample = Some(x),

@@ -108,6 +108,11 @@ impl Kinematic {
         Ok(Reached { point: trial, surprise })
     }
 
+    /// The point at a time within a step that began at `from`.
+    pub fn within(&mut self, from: &Point, t: f64) -> Result<Point, StepError> {
+        Ok(self.reach(from, t)?.point)
+    }
+
     /// Goes over to the other side of a breakpoint. Whether velocities jump there.
     pub fn cross(&mut self, after: f64) -> Result<bool, StepError> {
         let mut behind = self.point.clone();

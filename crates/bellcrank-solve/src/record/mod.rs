@@ -3,10 +3,12 @@
 mod columns;
 mod memory;
 mod tee;
+mod thinning;
 
 pub use self::columns::ColumnMemory;
 pub use self::memory::Memory;
 pub use self::tee::Tee;
+pub use self::thinning::{BUCKETS, Take, Thinning};
 pub use bellcrank_model::dynamics::Channel;
 
 use crate::events::Event;

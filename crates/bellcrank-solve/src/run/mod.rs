@@ -27,7 +27,6 @@ mod resting;
 mod sampler;
 mod stepping;
 mod summary;
-mod thinning;
 
 pub use crate::machine::{Machine, Start, StartError};
 pub use crate::plan::engine;

@@ -1,7 +1,7 @@
 //! When frames are recorded: at equal intervals if an interval was asked for, else as the motion goes.
 
-use super::thinning::{BUCKETS, Take, Thinning};
 use crate::choices::Options;
+use crate::record::{BUCKETS, Take, Thinning};
 use std::io;
 
 /// When a run is looked at, and which looks are recorded.

@@ -65,6 +65,9 @@ pub fn compare(args: Compare) -> Result<(), Failure> {
     let tightest = tolerances.iter().copied().fold(1e-8, f64::min);
     let reference =
         Reference::new(Arc::new(read.model.compile()), base, tightest).map_err(|e| no_reference(&args.model, e))?;
+    if !steps.is_empty() {
+        skipped.extend(without_steps(&combinations));
+    }
     let mut outcomes = Vec::new();
     for c in combinations {
         if steps.is_empty() && !c.method.adaptive() {
@@ -126,6 +129,18 @@ fn precisions(method: MethodName, tolerances: &[f64], steps: &[f64]) -> [Vec<Pre
 /// Whether `--step` is for a method: bdf and the explicit ones with an error estimate live on its control.
 fn takes_steps(method: MethodName) -> bool {
     matches!(method.row().family, Family::Alpha(..)) || !method.adaptive()
+}
+
+/// The methods that run at their tolerances alone although steps were given, each with the reason.
+fn without_steps(combinations: &[Combination]) -> Vec<(String, String)> {
+    let methods = combinations.iter().map(|c| c.method).filter(|method| !takes_steps(*method));
+    let told = |method: MethodName| {
+        let name = method.name();
+        (format!("{name} with --step"), format!("{name} chooses its steps by the error: run at its tolerances alone"))
+    };
+    let mut out: Vec<(String, String)> = methods.map(told).collect();
+    out.dedup();
+    out
 }
 
 /// Refuses steps that no method would take.

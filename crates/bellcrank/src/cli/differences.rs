@@ -47,7 +47,11 @@ fn table(names: &[String; 2], found: &Differences) -> String {
     let mut lines = vec![format!("{} and {}, from {} to {} s:", names[0], names[1], found.span.0, found.span.1)];
     let width = found.channels.iter().map(|d| d.name.chars().count()).max().unwrap_or(0);
     for d in &found.channels {
-        let of = if d.largest == 0.0 { "the same".into() } else { format!("{:.1e} of the largest", d.relative()) };
+        let of = match d.largest {
+            0.0 => "the same".into(),
+            _ if d.is_rounding() => "the same up to rounding".into(),
+            _ => format!("{:.1e} of the largest", d.relative()),
+        };
         lines.push(format!("  {:width$}  {:>10.3e} {:6} at {:.6} s, {of}", escaped(&d.name), d.largest, d.unit, d.t));
     }
     if !found.same_times {

@@ -15,7 +15,7 @@ use bellcrank_model::model::{End, Model};
 use bellcrank_results::Folder;
 use bellcrank_results::json::Object;
 use bellcrank_solve::choices::{Coordinates, MethodParameters, Options};
-use bellcrank_solve::record::{Recorder, Silent};
+use bellcrank_solve::record::{BUCKETS, Recorder, Silent};
 use bellcrank_view::{Fact, Section};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -128,7 +128,7 @@ fn stopped(e: GluedRunError) -> Failure {
 /// The run that the command line and the assembly's `[solve]` ask for.
 struct GluedRunPlan {
     until: f64,
-    sample: f64,
+    sample: Option<f64>,
     options: GlueOptions,
     /// The damping ρ of parts in step.
     rho: f64,
@@ -149,14 +149,16 @@ fn plan(args: &Glue, assembly: &Assembly) -> Result<GluedRunPlan, Failure> {
         None if needs(Coupling::Windows) => Coupling::Windows,
         None => Coupling::Stabilized,
     };
-    let sample = setting("sample").unwrap_or(until / 200.0);
+    let sample = setting("sample");
     let tolerances = match (&args.tolerances[..], rtol) {
         ([], Some(rtol)) => Levels::within(rtol),
         ([], None) if coupling == Coupling::Windows => Levels::all(1e-8),
         ([], None) => Levels::all(1e-10),
         (given, _) => levels(given)?,
     };
-    let options = GlueOptions { coupling, window, rtol, tolerances, grid: Some(sample), ..GlueOptions::default() };
+    // windows that follow the error give rows at equal intervals, or at least as many as other runs have
+    let grid = Some(sample.unwrap_or(until / BUCKETS));
+    let options = GlueOptions { coupling, window, rtol, tolerances, grid, ..GlueOptions::default() };
     Ok(GluedRunPlan { until, sample, options, rho: setting("rho").unwrap_or(MethodParameters::default().rho) })
 }
 

@@ -4,12 +4,12 @@ use crate::cli::Failure;
 use crate::cli::places::refused;
 use crate::cli::robot::{self, RobotArgs};
 use bellcrank_model::System;
-use bellcrank_model::file::Report;
+use bellcrank_model::file::{Report, suggest};
 use bellcrank_model::read::Read;
 use bellcrank_results::names::END_STATE;
 use bellcrank_results::{Folder, Results};
 use bellcrank_solve::begin::EndState;
-use bellcrank_solve::choices::{Options, Said};
+use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options, Said, Suggestion};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,14 +32,25 @@ pub fn options(read: &Read, arguments: &[Said]) -> Result<Options, Failure> {
 }
 
 /// The end of the run whose results are in a folder, or why there is none.
-pub fn end_of_run(folder: &str) -> Result<EndState, String> {
+pub fn end_of_run(folder: &str) -> Result<EndState, ChoiceError> {
+    let refused = |why: String| ChoiceError::new("from", why);
+    if !Path::new(folder).exists() {
+        let error = refused(format!("there is no folder {} to begin from", suggest::quoted(folder)));
+        let equilibrium = Suggestion::to("from", EQUILIBRIUM);
+        return Err(error.instead(match suggest::nearest(folder, [EQUILIBRIUM]) {
+            Some(_) => equilibrium,
+            None => equilibrium.note(", or the folder that a run with --out wrote"),
+        }));
+    }
     let path = Path::new(folder).join(END_STATE);
-    let bytes = std::fs::read(&path).map_err(|e| {
-        format!(
-            "{folder} has no end of a run to begin with ({END_STATE}: {e}); runs in relative coordinates leave none"
-        )
+    let bytes = std::fs::read(&path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => refused(format!(
+            "{} has no end of a run to begin with: there is no {END_STATE}, which runs in relative coordinates and analyses do not leave",
+            suggest::quoted(folder)
+        )),
+        _ => refused(format!("cannot read {}: {e}", path.display())),
     })?;
-    EndState::from_bytes(&bytes).map_err(|e| format!("{} {e}", path.display()))
+    EndState::from_bytes(&bytes).map_err(|e| refused(format!("{} {e}", path.display())))
 }
 
 /// Writes files into a folder, each whole or not at all.

@@ -18,8 +18,9 @@ pub use rolling::{NoSlipAlong, Roll, no_slip_along, no_slip_on_plane, roll, touc
 
 use crate::dynamics::Limit;
 use crate::file::Expression;
-use crate::frames::{Frames, Row, Stiffness};
+use crate::frames::{Covector, Frame, Frames, Row, Stiffness};
 use crate::profile::Profile;
+use bellcrank_math::Vec3;
 use std::sync::Arc;
 
 /// An equation between two frames that is plain data: large models are made of these.
@@ -36,6 +37,21 @@ pub enum Plain {
 }
 
 impl Plain {
+    /// What the multipliers λ of its rows put on the second of its ends: the load −Gᵀλ there. Points that coincide need no frames.
+    pub fn load_on_second<'a>(&self, ends: impl FnOnce() -> &'a [Frame; 2], lambda: &[f64]) -> Covector {
+        let force = |f: Vec3| Covector::new(-f, Vec3::ZERO);
+        if let Plain::Coincide(d) = *self {
+            return force(Vec3([0, 1, 2].map(|i| if i < d { lambda[i] } else { 0.0 })));
+        }
+        let [first, second] = ends();
+        match *self {
+            Plain::Coincide(_) => Covector::default(),
+            Plain::Distance(length) => force((second.p - first.p) * (lambda[0] / length)),
+            Plain::Perpendicular(a, b) => Covector::new(Vec3::ZERO, first.axis(a).cross(second.axis(b)) * lambda[0]),
+            Plain::Along(axis, _) => force(first.axis(axis) * lambda[0]),
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

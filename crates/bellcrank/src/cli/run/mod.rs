@@ -21,7 +21,7 @@ use bellcrank_model::system::System;
 use bellcrank_results::json;
 use bellcrank_solve::begin;
 use bellcrank_solve::check::{self, Check};
-use bellcrank_solve::choices::{ChoiceError, EQUILIBRIUM, Options};
+use bellcrank_solve::choices::{EQUILIBRIUM, Options};
 use bellcrank_solve::engines::StepError;
 use bellcrank_solve::evidence::Evidence;
 use bellcrank_solve::record::{Recorder, Tee};
@@ -136,7 +136,7 @@ impl Job {
         match self.options.from.as_deref().filter(|from| *from != EQUILIBRIUM) {
             None => begin::start(machine, &self.options).map_err(failed),
             Some(folder) => {
-                let end = output::end_of_run(folder).map_err(|why| failed(ChoiceError::new("from", why).into()))?;
+                let end = output::end_of_run(folder).map_err(|e| failed(e.into()))?;
                 begin::from_end(machine, &end).map_err(failed)
             }
         }

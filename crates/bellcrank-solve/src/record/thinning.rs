@@ -1,4 +1,5 @@
-//! Which rows are recorded of a run that follows its motion: all of them, or those that tell most.
+//! Which rows are recorded of what follows its motion: all of them, or those that tell most. Runs give a row for every step,
+//! glued runs for every window, inverse dynamics for every position that it visits.
 //!
 //! The run is divided into [`BUCKETS`] equal parts, fixed in advance. The rows of a part wait until it is over; then they are
 //! handed out, all of them if there is room, else the ones that carry the least or the greatest value of a channel within the part,
@@ -16,7 +17,7 @@
 use std::io;
 
 /// Equal parts of a run, and the fewest rows of it.
-pub(super) const BUCKETS: f64 = 200.0;
+pub const BUCKETS: f64 = 200.0;
 /// Rows there is room for at the start, and that room is made for in each part.
 const AT_ONCE: usize = 1000;
 const EACH: usize = 5;
@@ -45,7 +46,7 @@ const NOTHING: MinMax = MinMax { least: f64::INFINITY, greatest: f64::NEG_INFINI
 
 /// Rows on their way to the recorder.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Thinning {
+pub struct Thinning {
     t0: f64,
     width: f64,
     /// The part that the rows which wait are in, or the last of those that were joined.
@@ -62,7 +63,7 @@ pub(super) struct Thinning {
 }
 
 /// Takes a row: its time and its values.
-pub(super) type Take<'a> = &'a mut dyn FnMut(f64, &[f64]) -> io::Result<()>;
+pub type Take<'a> = &'a mut dyn FnMut(f64, &[f64]) -> io::Result<()>;
 
 impl Thinning {
     /// For a run from `t0` to `until`; `None` if its rows would be too large.

@@ -49,5 +49,18 @@ pub use report::{Diagram, Fact, Report, ReportData, Section, report, report_of, 
 pub use server::{ServeOptions, Server, serve, serve_study, serve_together};
 pub use truth::{ModelText, truth_report};
 
+use flate2::read::ZlibDecoder;
+use std::io::Read;
+use std::sync::LazyLock;
+
 /// The viewer's page: HTML with its style and script inside.
-pub const PAGE: &str = include_str!("page.html");
+pub fn viewer_page() -> &'static str {
+    static COMPRESSED: &[u8] = bellcrank_compressed::include_compressed!("src/page.html");
+    static PAGE: LazyLock<String> = LazyLock::new(|| {
+        let mut page = String::new();
+        // these bytes were compressed when this was compiled
+        ZlibDecoder::new(COMPRESSED).read_to_string(&mut page).expect("a page that was compressed can be read");
+        page
+    });
+    &PAGE
+}

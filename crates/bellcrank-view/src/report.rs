@@ -1,6 +1,6 @@
 //! Reports: the viewer and the results in one HTML file, which opens from a mail attachment.
 
-use crate::PAGE;
+use crate::viewer_page;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bellcrank_results::Results;
@@ -148,7 +148,7 @@ fn page(status: Value, frames: &ReportData, report: &Report) -> io::Result<Strin
         "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
     });
     let (before, after) =
-        PAGE.split_once(PLACE).ok_or_else(|| io::Error::other("the viewer's page has no place for data"))?;
+        viewer_page().split_once(PLACE).ok_or_else(|| io::Error::other("the viewer's page has no place for data"))?;
     // in a script element only `</script` and `<!--` mean anything; without `<` there is neither
     let text = data.to_string().replace('<', "\\u003c");
     Ok(format!("{before}<script type=\"application/json\" id=\"bellcrank-data\">{text}</script>{after}"))

@@ -1,10 +1,10 @@
 //! A server for result folders, or for one live run, on the loopback interface.
 
-use crate::PAGE;
 use crate::broadcast::Shared;
 use crate::crowd::{Guest, Guests, Share, Shares};
 use crate::http::{Body, Connection, Refusal, Request, Response};
 use crate::study::{self, StudyTable};
+use crate::viewer_page;
 use bellcrank_results::{Results, Snapshot};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -280,7 +280,9 @@ fn size(request: &Request, run: &Asked) -> Result<usize, Response> {
 fn answer_of_run(request: &Request, origin: &DataOrigin, run: Asked) -> Response {
     let api = request.path.strip_prefix("/api/");
     match (request.path.as_str(), api) {
-        ("/" | "/index.html", _) => Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(PAGE) },
+        ("/" | "/index.html", _) => {
+            Response { status: 200, kind: "text/html; charset=utf-8", body: Body::Text(viewer_page()) }
+        }
         (_, Some("summary")) => {
             let mut text = match &run {
                 Asked::Folder(results) => results.refresh().describe(results.dir()),

@@ -89,7 +89,7 @@ fn nothing_but_the_page_and_the_results_is_served() {
     std::fs::write(s.path().join("results/notes.txt"), "secret").unwrap();
     let server = start(&s.path().join("results"));
     let (status, head, page) = get(&server, "/");
-    assert_eq!((status, page), (200, bellcrank_view::PAGE.as_bytes().to_vec()));
+    assert_eq!((status, page), (200, bellcrank_view::viewer_page().as_bytes().to_vec()));
     for line in ["text/html; charset=utf-8", "nosniff", "frame-ancestors 'none'", "no-store"] {
         assert!(head.contains(line), "{head}");
     }
@@ -361,7 +361,7 @@ fn reports_hold_the_data_and_no_markup_of_others() {
     assert_eq!(data["scene"]["bodies"][0]["name"], ODD[0]);
     // the rest is the page itself
     let rest = html[..begin].len() + html[end..].len();
-    assert!(rest < bellcrank_view::PAGE.len() + 200);
+    assert!(rest < bellcrank_view::viewer_page().len() + 200);
 
     let thin = report(s.path(), &Report { bytes: 31 * 21 * 8 / 4, ..Report::default() }).unwrap();
     let begin = thin.find("id=\"bellcrank-data\">").unwrap() + 20;

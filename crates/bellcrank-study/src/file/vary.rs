@@ -173,7 +173,7 @@ impl StudyReader<'_> {
                 let quantity = units::NumberWithUnit::parse(text).map(|q| AxisValue::Number(q.value));
                 Ok(quantity.unwrap_or_else(|| AxisValue::Text(text.clone())))
             }
-            Value::Number(x) => {
+            NodeValue::Number(x) => {
                 let problem = Diagnostic::error(format!("a value in {what} is {x}, and runs need finite numbers"));
                 Err(problem.at(node.span).help("leave it out"))
             }

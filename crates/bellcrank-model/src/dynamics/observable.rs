@@ -46,6 +46,8 @@ pub enum Limit {
     Depth,
     /// The way beyond the end of an open curve, in ranges of its parameter: there it is a line.
     Range,
+    /// The angle by which a taut rope bends away from a pulley, in rad: a real one would leave the pulley.
+    Wrap,
 }
 
 impl Limit {
@@ -59,7 +61,7 @@ impl Limit {
             Limit::Turn => 0.9,
             // the dent of a sphere is small against its radius after Hertz
             Limit::Depth => 0.2,
-            Limit::Range => 1e-6,
+            Limit::Range | Limit::Wrap => 1e-6,
         }
     }
 
@@ -71,6 +73,7 @@ impl Limit {
             Limit::Turn => "turn",
             Limit::Depth => "depth",
             Limit::Range => "range",
+            Limit::Wrap => "wrap",
         }
     }
 
@@ -88,6 +91,12 @@ impl Limit {
             Limit::Range => {
                 format!(
                     "is beyond the end of its curve by {ratio:.3} of the range of s; there the curve is taken as straight"
+                )
+            }
+            Limit::Wrap => {
+                format!(
+                    "bends away from a pulley by {:.1} degrees, and is computed as if that held it",
+                    ratio.to_degrees()
                 )
             }
             Limit::Turn => format!("turns by {:.0} degrees; it is good to half a turn", 180.0 * ratio),

@@ -108,6 +108,7 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
             Limit::Spin => "reduce the speed, or divide the beam into several that are joined end to end",
             Limit::Turn => "use a joint for full turns, with a `torsional-spring-damper` where one is needed",
             Limit::Range => "extend the `range` or the `points` of the curve, or limit the motion with a `stop`",
+            Limit::Wrap => "leave the pulley out where the rope is off it, or limit the motion with a `stop`",
             Limit::Depth => "use a stiffer contact, or a slower approach",
         };
         doubt("theory", excess.to_string(), help);

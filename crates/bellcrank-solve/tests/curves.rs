@@ -256,3 +256,22 @@ fn a_rope_becomes_slack_and_taut() {
     let energy = memory.column("energy.total").unwrap();
     assert!(energy.iter().all(|e| (e - energy[0]).abs() < 1e-6), "{energy:?}");
 }
+
+#[test]
+fn a_taut_rope_that_bends_away_from_its_pulley_is_told() {
+    // the weight flies up to the other side of the pulley, which a rope would leave
+    let text = |speed: f64| {
+        format!(
+            "model = {{ plane = \"xy\" }}\n[body]\npost = {{ mass = 1, inertia = 1, at = [-1, -1] }}\n\
+             a = {{ mass = 1, inertia = 1, at = [1, -1], velocity = [0, {speed}] }}\n\
+             [joint.hold]\ntype = \"fixed\"\nbetween = [\"ground\", \"post\"]\nat = [-1, -1]\n\
+             [force.rope]\ntype = \"rope\"\nbodies = [\"post\", \"ground\", \"a\"]\nat = [[-1, -1], [0, 0], [1, -1]]\n\
+             radii = 0.2\nstiffness = 1\nlength = 2\n"
+        )
+    };
+    for (speed, told) in [(0.5, false), (4.0, true)] {
+        let (_, summary) = run(&text(speed), until(1.0));
+        let doubt = summary.doubts.iter().find(|d| d.message.contains("bends away from a pulley"));
+        assert_eq!(doubt.is_some(), told, "{speed}: {:?}", summary.doubts);
+    }
+}

@@ -420,9 +420,9 @@ model = {{ gravity = [0.3, -9.81, 0.7] }}
 body.a = {{ mass = 1.7, inertia = [0.37, 0.36, 0.35], at = [0.8, 0, -0.4] }}
 body.b = {{ mass = 1.4, inertia = [0.63, 0.6, 0.58], at = [1, 0.2, 0.9] }}
 body.c = {{ mass = 1.8, inertia = [0.42, 0.43, 0.41], at = [0.7, 1, 1.2] }}
-joint.a = {{ type = "revolute", between = ["ground", "a"], at = [0.3, 0, -0.15], axis = [0.2, 0.6, -0.7] }}
-joint.b = {{ type = "revolute", between = ["ground", "b"], at = [0.4, 0.1, 0.4], axis = [0.5, -0.3, 1] }}
-joint.c = {{ type = "spherical", between = ["b", "c"], at = [0.85, 0.5, 1] }}
+joint.ja = {{ type = "revolute", between = ["ground", "a"], at = [0.3, 0, -0.15], axis = [0.2, 0.6, -0.7] }}
+joint.jb = {{ type = "revolute", between = ["ground", "b"], at = [0.4, 0.1, 0.4], axis = [0.5, -0.3, 1] }}
+joint.jc = {{ type = "spherical", between = ["b", "c"], at = [0.85, 0.5, 1] }}
 {twin}"#
         )
     };

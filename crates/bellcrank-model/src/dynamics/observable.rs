@@ -48,6 +48,8 @@ pub enum Limit {
     Range,
     /// How much two wires that touch are alike where they are nearest: what is parallel touches at no single place.
     Parallel,
+    /// The angle by which a taut rope bends away from a pulley, in rad: a real one would leave the pulley.
+    Wrap,
 }
 
 impl Limit {
@@ -61,7 +63,7 @@ impl Limit {
             Limit::Turn => 0.9,
             // the dent of a sphere is small against its radius after Hertz
             Limit::Depth => 0.2,
-            Limit::Range => 1e-6,
+            Limit::Range | Limit::Wrap => 1e-6,
             Limit::Parallel => 1.0,
         }
     }
@@ -75,6 +77,7 @@ impl Limit {
             Limit::Depth => "depth",
             Limit::Range => "range",
             Limit::Parallel => "parallel",
+            Limit::Wrap => "wrap",
         }
     }
 
@@ -98,6 +101,12 @@ impl Limit {
                 "has curves that become parallel where they are nearest: then they touch at no single place, and \
                                 the common normal is uncertain"
                     .into()
+            }
+            Limit::Wrap => {
+                format!(
+                    "bends away from a pulley by {:.1} degrees, and is computed as if that held it",
+                    ratio.to_degrees()
+                )
             }
             Limit::Turn => format!("turns by {:.0} degrees; it is good to half a turn", 180.0 * ratio),
             Limit::Depth => {

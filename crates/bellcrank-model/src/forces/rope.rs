@@ -4,7 +4,7 @@ use super::closing::{CLOSED, Closing, DAMPING, OPEN, Push};
 use super::{Ends, Force, Kind, Made, Placement, Seen, Switch};
 use crate::channel::Quantity;
 use crate::dual::{Dual, DualVec};
-use crate::dynamics::Mode;
+use crate::dynamics::{Limit, Mode};
 use crate::file::{Field, FieldKind, Values};
 use crate::frames::{ANG, Covector, LIN, MAX_ENDS, Stiffness};
 use crate::space::Space;
@@ -249,6 +249,15 @@ fn angle<const N: usize>(a: DualVec<N>, b: DualVec<N>, side: Option<f64>) -> Dua
 }
 
 impl Force for Rope {
+    fn is_limited(&self) -> bool {
+        self.pulleys.iter().any(|(radius, _)| *radius > 0.0)
+    }
+    fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
+        let c = self.seen::<0>(at);
+        self.push(at, &c)?;
+        let wraps = self.pulleys.iter().zip(&c.wraps).filter(|((radius, _), _)| *radius > 0.0);
+        Some((Limit::Wrap, wraps.map(|(_, wrap)| -wrap.x).fold(0.0, f64::max)))
+    }
     fn radii(&self) -> Vec<f64> {
         let signed = |k: usize| self.pulley(k).map_or(0.0, |(r, side)| r * side);
         if self.pulleys.iter().all(|p| p.0 == 0.0) { Vec::new() } else { (0..self.points).map(signed).collect() }

@@ -111,6 +111,7 @@ pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
             Limit::Parallel => {
                 "shape or place the curves so that they always cross, or use a contact of spheres or planes there"
             }
+            Limit::Wrap => "leave the pulley out where the rope is off it, or limit the motion with a `stop`",
             Limit::Depth => "use a stiffer contact, or a slower approach",
         };
         doubt("theory", excess.to_string(), help);

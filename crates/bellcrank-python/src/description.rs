@@ -223,7 +223,7 @@ impl Description {
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Description> {
         let name = path.to_string_lossy().into_owned();
         if bellcrank::robots::is_robot(&name) {
-            return Description::robot(py, name, None, false, None, false, Vec::new(), None);
+            return Description::robot(py, name, None, false, None, false, Vec::new(), None, None);
         }
         let bytes = bounded::read_stream(&path, bounded::LARGEST).ok();
         let text = match bytes.and_then(|b| String::from_utf8(b).ok()) {

@@ -217,7 +217,9 @@ fn others(out: &mut String, solve: &'static [Field]) {
         "An FMU of another tool that runs beside the model, in a process of its own. At every multiple of `step` it is \
          given the values of `inputs = { speed = \"pin.rate\" }` and tells its outputs, which loads, drives of a rate \
          and controllers use by name (`motor.torque`); they are constant until the next exchange, and recorded under \
-         that name. Runs land on the exchanges.",
+         that name. Runs land on the exchanges. An FMU for model exchange without `step` is part of the equations instead: \
+         its states are integrated with those of the model, it is given positions, velocities and states, and loads, \
+         controllers and rates of states may use its outputs.",
         &[FMU],
     );
     section(

@@ -1,18 +1,20 @@
 //! Names: one for each body and joint, as results need them.
 
 use crate::robot::Told;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Names that are taken.
 #[derive(Default)]
 pub struct Names {
     taken: HashSet<String>,
+    /// The last number that each name was made unique with.
+    last: HashMap<String, usize>,
 }
 
 impl Names {
     /// With `ground`, which is the world.
     pub fn new() -> Names {
-        Names { taken: HashSet::from(["ground".to_string()]) }
+        Names { taken: HashSet::from(["ground".to_string()]), ..Names::default() }
     }
 
     /// A name like the wanted one that nothing else has; another one is told.
@@ -27,13 +29,18 @@ impl Names {
     /// The same without a word.
     pub fn quiet(&mut self, wanted: &str, sort: &str) -> String {
         let wanted = if wanted.trim().is_empty() { sort } else { wanted };
-        let mut name = wanted.to_string();
-        let mut k = 1;
-        while !self.taken.insert(name.clone()) {
-            name = if k == 1 { format!("{wanted}_{sort}") } else { format!("{wanted}_{sort}{k}") };
-            k += 1;
+        if self.taken.insert(wanted.to_string()) {
+            return wanted.to_string();
         }
-        name
+        // a hundred thousand of one name are not looked for from one on
+        let k = self.last.entry(format!("{wanted}_{sort}")).or_default();
+        loop {
+            *k += 1;
+            let name = if *k == 1 { format!("{wanted}_{sort}") } else { format!("{wanted}_{sort}{k}") };
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::model::Place;
 
 /// What is computed next: a signal, or the values of an FMU.
 #[derive(Clone, Copy)]
-pub(super) enum Turn {
+pub(super) enum SignalTurn {
     Signal(usize),
     Guest(usize),
     /// Its outputs that depend on no input, which are needed to know inputs.
@@ -134,7 +134,7 @@ impl System {
         }
         self.put_in_order();
         for turn in self.signals.turns.clone() {
-            let Turn::Signal(k) = turn else { continue };
+            let SignalTurn::Signal(k) = turn else { continue };
             let through = self.through(&self.signals.list[k]);
             let s = &mut self.signals.list[k];
             s.through = through;
@@ -157,17 +157,17 @@ impl System {
             };
             s.guests.iter().all(|v| is_known(*v))
         };
-        let mut turns: Vec<Turn> = early.iter().map(|k| Turn::Early(*k)).collect();
+        let mut turns: Vec<SignalTurn> = early.iter().map(|k| SignalTurn::Early(*k)).collect();
         let mut done = Vec::new();
         let mut waiting: Vec<usize> = (0..self.signals.list.len()).collect();
         for next in order.iter().map(Some).chain([None]) {
             waiting.retain(|k| {
                 let now = known(&self.signals.list[*k], &done);
-                turns.extend(now.then_some(Turn::Signal(*k)));
+                turns.extend(now.then_some(SignalTurn::Signal(*k)));
                 !now
             });
             if let Some(guest) = next.and_then(|fmu| self.signals.guests.iter().position(|g| g.fmu == *fmu)) {
-                turns.push(Turn::Guest(guest));
+                turns.push(SignalTurn::Guest(guest));
                 done.push(guest);
             }
         }

@@ -7,7 +7,7 @@
 //! ∂F/∂q += ∂F/∂s · Σ ∂f/∂x ∂x/∂q        ∂F/∂z += ∂F/∂s · ∂f/∂z
 //! ```
 
-use super::guests::{PlacedGuest, Through, ThroughSlopes, Turn};
+use super::guests::{PlacedGuest, SignalTurn, Through, ThroughSlopes};
 use super::*;
 use crate::file::Jet;
 use crate::file::expression::{Bends, Branches};
@@ -61,7 +61,7 @@ pub(super) struct Signals {
     pub guests: Vec<PlacedGuest>,
     pub values: usize,
     /// The order in which all of this is computed.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<SignalTurn>,
 }
 
 /// What a sensor shows, with its derivatives as forms on the motion of its ends.
@@ -324,13 +324,13 @@ impl System {
         guests.resize(self.signals.values, f64::NAN);
         for turn in &self.signals.turns {
             match *turn {
-                Turn::Signal(k) => {
+                SignalTurn::Signal(k) => {
                     let seen = Realized { bodies, near, gap, jacobian, signals: &[], guests };
                     let s = &self.signals.list[k];
                     signals[inputs + k] = self.signal_value(s, self.signal_mode(s, at), at, &seen, |_, _| {});
                 }
-                Turn::Early(k) => self.signals.guests[k].evaluate_early(at, guests),
-                Turn::Guest(k) => self.signals.guests[k].evaluate(at, &signals[inputs..], guests),
+                SignalTurn::Early(k) => self.signals.guests[k].evaluate_early(at, guests),
+                SignalTurn::Guest(k) => self.signals.guests[k].evaluate(at, &signals[inputs..], guests),
             }
         }
     }

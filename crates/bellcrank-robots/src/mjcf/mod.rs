@@ -375,10 +375,7 @@ impl<'a> MjcfReader<'a> {
         let own = el.attribute("name").map(str::to_string);
         match parent {
             Some(link) => {
-                let of = &self.robot.links[link].name;
-                let before = self.robot.touches.iter().rev().take_while(|t| t.link == link).count();
-                let made = || if before == 0 { of.clone() } else { format!("{of}_{}", before + 1) };
-                let name = own.unwrap_or_else(made);
+                let name = own.unwrap_or_else(|| self.robot.links[link].name.clone());
                 self.robot.touches.push(Touch { link, name, look: geom.look.clone(), pose, friction, bits });
             }
             None if geom.plane => self.robot.planes.push(FloorPlane { pose, friction, bits }),

@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const KEPT: usize = 4;
 
 /// The process of an FMU as its equations.
-pub(crate) struct ResidentProcess(Mutex<Asked>);
+pub(crate) struct ResidentProcess(Mutex<AskedProcess>);
 
-struct Asked {
+struct AskedProcess {
     guest: Guest,
     values: Vec<(Instant, Vec<f64>)>,
     slopes: Vec<(Instant, Vec<f64>)>,
@@ -34,7 +34,7 @@ pub(crate) struct Happened {
     pub x: Vec<f64>,
 }
 
-impl Asked {
+impl AskedProcess {
     /// A number of values at a place; NaN where it fails, which is kept.
     fn at(&mut self, slopes: bool, at: Instant, out: &mut [f64]) {
         let kept = if slopes { &self.slopes } else { &self.values };
@@ -69,10 +69,10 @@ impl Asked {
 
 impl ResidentProcess {
     pub fn new(guest: Guest) -> ResidentProcess {
-        ResidentProcess(Mutex::new(Asked { guest, values: Vec::new(), slopes: Vec::new(), failure: None }))
+        ResidentProcess(Mutex::new(AskedProcess { guest, values: Vec::new(), slopes: Vec::new(), failure: None }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Asked> {
+    fn lock(&self) -> MutexGuard<'_, AskedProcess> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

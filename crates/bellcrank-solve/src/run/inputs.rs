@@ -69,6 +69,10 @@ impl Simulation {
     /// put back onto constraints that have moved.
     pub fn exchange(&mut self, machine: impl Into<Machine>) -> Result<(), StartError> {
         let machine = machine.into();
+        if !self.guests.tenants.is_empty() {
+            let why = "an FMU is part of its equations: parameters cannot change in a run".into();
+            return Err(StepError::Refused { t: self.t(), why }.into());
+        }
         if self.plan.coordinates == Coordinates::Relative {
             let reason = "a tree of relative coordinates belongs to its parameters: they cannot change in a run";
             return Err(ChoiceError::new("coordinates", reason).try_with("coordinates", "cartesian").into());

@@ -82,6 +82,10 @@ impl Passing {
 impl Observer {
     /// What happens at `self.state` when a switch function falls through zero: modes change, velocities may jump.
     pub(super) fn happen(&mut self, switch: usize) -> Result<Resolved, StepError> {
+        // what sticks is at rest to rounding, and not to the tolerance of an integrator: let go, it would begin to slip backward
+        if self.dynamics.reactive() && self.dynamics.may_stick().is_some() {
+            self.consistent()?;
+        }
         self.accelerate()?;
         match self.dynamics.cross(switch, &self.point, &mut self.w) {
             Some(Crossing { slot, mode, subject, what }) => {
@@ -125,10 +129,6 @@ impl Simulation {
         observer.go_to(root.t, &mut *self.engine)?;
         // turns are counted from the end of the step back to here by the velocities that led here, before these jump
         observer.dynamics.settle_past(f64::INFINITY, &mut observer.state, &mut observer.w);
-        // what sticks is at rest to rounding, and not to the tolerance of a dense output: let go, it would begin to slip backward
-        if observer.dynamics.reactive() && observer.dynamics.may_stick().is_some() {
-            observer.consistent()?;
-        }
         let Resolved { events: happened, work } = observer.happen(root.switch)?;
         self.monitors.energy.work += work;
         let passed = root.t - from > NO_TIME * self.options.until;

@@ -242,7 +242,7 @@ def glue(
     until: end of the run [s]
     window: length of the windows [s]; with `rtol`, of the first one
     rtol: relative tolerance; window lengths follow it
-    coupling: "stabilized", "position", "windows" or "explicit"
+    coupling: "stabilized", "position", "windows", "relaxation", "gauss", "naive" or "explicit"
     checkpoint: windows between two checkpoints, with a cluster
     timeout: seconds of silence after which a part is lost
     out: the folder for the results; default: nothing stays

@@ -1172,13 +1172,17 @@ class Joints:
         points2: Pairs | None = None,
         closed2: bool | None = None,
         inside: bool | None = None,
+        radius: Scalar | None = None,
+        radius2: Scalar | None = None,
     ) -> Joint:
-        """Two curves in the plane, one on each body, that stay in touch and slide on each other: cams with curved
-        shoes, wheels that are not round. Each curve is in a frame at its point, with the axes of the world at
-        the start (with `on` those of the body). The free side of a closed curve is its outside, of an open one
-        its left; with `inside` the second body is within the first curve. The second body is convex, and more
-        curved than any hollow of the first. They touch at one place, the nearest. For bodies that may lift off
-        use the force `curve-contact`.
+        """Two curves, one on each body, that stay in touch and slide on each other: cams with curved shoes, wheels
+        that are not round, rings and hooks. Each curve is in a frame at its point, with the axes of the world
+        at the start (with `on` those of the body). In the plane the free side of a closed curve is its outside,
+        of an open one its left; with `inside` the second body is within the first curve; the second body is
+        convex, and more curved than any hollow of the first. In space the frames have z along `axis` and x
+        along `axis2`, and the curves are the middle lines of round wires (`radius`, `radius2`), or cross as
+        lines without thickness. They touch at one place, the nearest. For bodies that may lift off use the
+        force `curve-contact`.
 
         between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: the joint's point in the world at the start (two for a distance or a rolling disk) [m]
@@ -1192,13 +1196,15 @@ class Joints:
         range: with `curve`: the first and the last `s` [any]
         points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
         closed: the curve ends where it begins; of points the first follows the last; default: false
-        curve2: the curve in the second frame: x and y as expressions of a parameter `s`, parameters and
+        curve2: the curve in the second frame: x, y (and z) as expressions of a parameter `s`, parameters and
             tables [m]; default: through `points2`
         range2: with `curve2`: the first and the last `s` [any]
         points2: points [x, y] of the second curve, through which a cubic spline runs [m]; default: by a
             `curve2`
         closed2: the second curve ends where it begins; of points the first follows the last; default: false
-        inside: the second body is inside of the first curve, which is closed; default: false
+        inside: in the plane: the second body is inside of the first curve, which is closed; default: false
+        radius: in space: the curve is the middle line of a round wire of this radius [m]; default: 0
+        radius2: in space: the same of the second curve [m]; default: 0
         """
         given = {
             "between": between,
@@ -1216,6 +1222,8 @@ class Joints:
             "points2": points2,
             "closed2": closed2,
             "inside": inside,
+            "radius": radius,
+            "radius2": radius2,
         }
         return Joint(self._model._element("joint", name, "curve-on-curve", given))
 
@@ -2087,6 +2095,8 @@ class Forces:
         points2: Pairs | None = None,
         closed2: bool | None = None,
         inside: bool | None = None,
+        radius: Scalar | None = None,
+        radius2: Scalar | None = None,
         stiffness: Scalar | None = None,
         exponent: Scalar | None = None,
         damping: Scalar | None = None,
@@ -2096,10 +2106,11 @@ class Forces:
         rest_speed: Scalar | None = None,
         push_out: bool | None = None,
     ) -> Force:
-        """Contact between two curves in the plane, one on each body, as of the joint `curve-on-curve`: they push
-        each other apart and may lift off. At the depth d they push by stiffness · d^exponent · (1 + damping ·
-        dd/dt), and never pull, with friction across; with `restitution` they are hard: they bounce, and rest
-        where less than `rest_speed` would be left. Touching, leaving and bouncing are events.
+        """Contact between two curves, one on each body, as of the joint `curve-on-curve`: they push each other
+        apart and may lift off. In space one of the wires at least needs a radius. At the depth d they push by
+        stiffness · d^exponent · (1 + damping · dd/dt), and never pull, with friction across; with `restitution`
+        they are hard: they bounce, and rest where less than `rest_speed` would be left. Touching, leaving and
+        bouncing are events.
 
         between: two bodies, or `ground` and a body; a marker stands for its body with its point and axes
         at: points in the world at the start [m]
@@ -2111,13 +2122,15 @@ class Forces:
         range: with `curve`: the first and the last `s` [any]
         points: points [x, y] of the curve, through which a cubic spline runs [m]; default: by a `curve`
         closed: the curve ends where it begins; of points the first follows the last; default: false
-        curve2: the curve in the second frame: x and y as expressions of a parameter `s`, parameters and
+        curve2: the curve in the second frame: x, y (and z) as expressions of a parameter `s`, parameters and
             tables [m]; default: through `points2`
         range2: with `curve2`: the first and the last `s` [any]
         points2: points [x, y] of the second curve, through which a cubic spline runs [m]; default: by a
             `curve2`
         closed2: the second curve ends where it begins; of points the first follows the last; default: false
-        inside: the second body is inside of the first curve, which is closed; default: false
+        inside: in the plane: the second body is inside of the first curve, which is closed; default: false
+        radius: in space: the curve is the middle line of a round wire of this radius [m]; default: 0
+        radius2: in space: the same of the second curve [m]; default: 0
         stiffness: stiffness [N/m^exponent]; default: `restitution`
         exponent: exponent of the depth: 3/2 after Hertz, 1 for a spring; default: 1.5
         damping: damping; a slow impact at the speed v loses about 2/3 · damping · v of its speed [s/m,
@@ -2146,6 +2159,8 @@ class Forces:
             "points2": points2,
             "closed2": closed2,
             "inside": inside,
+            "radius": radius,
+            "radius2": radius2,
             "stiffness": stiffness,
             "exponent": exponent,
             "damping": damping,

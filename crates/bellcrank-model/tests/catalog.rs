@@ -3,8 +3,8 @@
 
 use bellcrank_math::{Quat, Vec3};
 use bellcrank_model::bodies::Body;
-use bellcrank_model::dynamics::Dynamics;
 use bellcrank_model::dynamics::roles::*;
+use bellcrank_model::dynamics::{Dynamics, Targets};
 use bellcrank_model::joints::Motion;
 use bellcrank_model::model::Space;
 use bellcrank_model::read::read_text;
@@ -365,9 +365,30 @@ fn every_element_has_its_derivatives_in_relative_coordinates() {
         r.settle(&mut state, &mut r.workspace());
         p.set(&state);
         agree_with_differences(&r, &p, &element);
+        both_derivatives_of_forces_are_those_of_each(&r, &p, &element);
         elements += 1;
     }
     assert!(elements > 150, "{elements}");
+}
+
+/// Derivatives of forces by positions and velocities at once, each in blocks of its own, are what they are one after the other.
+fn both_derivatives_of_forces_are_those_of_each(r: &dyn Dynamics, p: &Point, element: &str) {
+    let bodies = &r.layout().bodies;
+    let patterns = [Unknown::Q, Unknown::V].map(|wrt| r.pattern(Piece::Force, wrt));
+    let (mut offsets, mut size) = (Vec::new(), 0);
+    for (row, column) in patterns.iter().flatten() {
+        offsets.push(size as u32);
+        size += bodies[*row as usize].len() * bodies[*column as usize].len();
+    }
+    let (mut w, slopes) = (r.workspace(), Slopes::default());
+    r.realize(p, &mut w);
+    let [mut each, mut both] = [vec![0.0; size], vec![0.0; size]];
+    let (of_q, of_v) = offsets.split_at(patterns[0].len());
+    for (wrt, c, offsets) in [(Unknown::Q, 1.5, of_q), (Unknown::V, -0.7, of_v)] {
+        r.add_derivative(c, Piece::Force, wrt, slopes, p, &mut w, &mut Targets::new(&mut each, offsets));
+    }
+    r.add_both_derivatives([1.5, -0.7], Piece::Force, slopes, p, &mut w, &mut Targets::new(&mut both, &offsets));
+    assert_eq!(each, both, "{element}");
 }
 
 /// The point moved along the motion by the time h.

@@ -174,7 +174,7 @@ fn a_stiff_bushing_goes_over_to_bdf() {
 #[test]
 fn a_stiff_bushing_takes_as_many_steps_in_joint_coordinates() {
     let (_, s, _) = examples().into_iter().find(|(name, ..)| name == "stiff-bushing").expect("the example is there");
-    for name in ["bdf", "auto"] {
+    for name in ["bdf", "auto", "dopri5"] {
         let options = if name == "auto" { Options::default() } else { Options::named(name).unwrap() };
         let steps = [Coordinates::Cartesian, Coordinates::Relative].map(|coordinates| {
             let summary = run(&s, Options { until: 0.3, coordinates, ..options.clone() });

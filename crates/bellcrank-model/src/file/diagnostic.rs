@@ -133,6 +133,19 @@ impl Diagnostic {
         out
     }
 
+    /// Whether another says the same of the same place, but for names: of copies by `repeat`, and of parts that are included several times.
+    fn is_like(&self, other: &Diagnostic, sources: &Sources) -> bool {
+        let words = |d: &Diagnostic| d.message.split('`').step_by(2).map(String::from).collect::<Vec<_>>();
+        // every include has a text of its own
+        let place =
+            |d: &Diagnostic| d.span.map(|span| (sources.of(span).map(|s| s.name.as_str()), span.start, span.end));
+        let same = self.span.is_some() && self.label == other.label && place(self) == place(other);
+        same && !self.help.is_empty()
+            && self.help == other.help
+            && self.message != other.message
+            && words(self) == words(other)
+    }
+
     fn places(&self) -> impl Iterator<Item = (Span, &str)> {
         let first = self.span.iter().map(|span| (*span, self.label.as_str()));
         first.chain(self.related.iter().map(|(span, label)| (*span, label.as_str())))
@@ -395,10 +408,19 @@ impl From<Diagnostic> for Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let list = &self.diagnostics().0;
-        for (i, diagnostic) in list.iter().take(MOST_SHOWN).enumerate() {
+        let mut list: Vec<(&Diagnostic, usize)> = Vec::new();
+        for diagnostic in &self.diagnostics().0 {
+            match list.iter_mut().find(|(d, _)| d.is_like(diagnostic, self.sources())) {
+                Some((_, copies)) => *copies += 1,
+                None => list.push((diagnostic, 0)),
+            }
+        }
+        for (i, (diagnostic, copies)) in list.iter().take(MOST_SHOWN).enumerate() {
             let gap = if i > 0 { "\n" } else { "" };
             write!(f, "{gap}{}", diagnostic.render(self.sources()))?;
+            if *copies > 0 {
+                writeln!(f, "and {copies} more like this, of other copies or includes")?;
+            }
         }
         match list.len().saturating_sub(MOST_SHOWN) {
             0 => Ok(()),
@@ -539,6 +561,18 @@ error: bad \\u{1b}]0;title\\u{7} name\\n
         assert_eq!(Diagnostic::error("m").render(&sources("")), "error: m\n");
         let outside = Diagnostic::error("m").at(Span { source: 0, start: u32::MAX, end: u32::MAX });
         assert!(outside.render(&sources("ä")).contains("m.toml:1:2"));
+    }
+
+    #[test]
+    fn copies_of_one_entry_are_told_once() {
+        let of =
+            |name: &str| Diagnostic::error(format!("body `{name}` needs `mass`")).at(Span::new(0, 3, 4)).help("add it");
+        let other = Diagnostic::error("body `b2` needs `inertia`").at(Span::new(0, 3, 4));
+        let report = Report::new(sources("[body.\"b{i}\"]"), Diagnostics(vec![of("b1"), other, of("b2"), of("b3")]));
+        let shown = report.to_string();
+        assert!(shown.contains("help: add it\nand 2 more like this, of other copies or includes\n"), "{shown}");
+        assert_eq!(shown.matches("error: ").count(), 2, "{shown}");
+        assert_eq!(report.diagnostics().0.len(), 4);
     }
 
     #[test]

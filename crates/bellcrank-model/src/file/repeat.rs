@@ -32,8 +32,9 @@ const INDEX_HELP: &str = "write the index into the name, as in \"link{i}\"";
 const INDICES: [&str; 3] = ["i", "j", "k"];
 
 /// What is wrong with an index in the place of a name.
-pub(super) fn misused(name: &str) -> Option<&'static str> {
-    INDICES.contains(&name).then_some("the index of what repeats is written in braces, as in {i}")
+pub(super) fn misused<'a>(name: &str, mut known: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    (INDICES.contains(&name) && !known.any(|other| other == INDICES[0]))
+        .then_some("the index of what repeats is written in braces, as in {i}")
 }
 
 /// Writes out the repeated entries of these sections.

@@ -3,13 +3,14 @@
 //! Every body hangs on the ground by the shortest path over joints that have coordinates, so that loops are cut in the
 //! middle and both halves are short. Among paths of equal length the one with less freedom wins, because a joint with more
 //! freedom leaves fewer equations when it is cut. `tree = true` and `tree = false` of a joint overrule this. Bodies
-//! without a path to the ground hang on the middle one among them, which moves freely.
+//! without a path to the ground hang on the middle one among them, which moves freely; of two in the middle on the one that forces tie to
+//! the ground.
 
 use super::sway::{Flex, JointPlaces};
 use crate::bodies::{Body, Coordinates, Deformed, Flexible, Orientation, each};
 use crate::frames::Attachment;
 use crate::joints::{Motion, Move, Z};
-use crate::model::{End, JointEntry, Model};
+use crate::model::{End, ForceEntry, JointEntry, Model};
 use crate::space::Space;
 use bellcrank_math::{Mat3, Vec3};
 use std::cmp::Reverse;
@@ -473,11 +474,20 @@ fn middle(from: usize, edges: &[Edge], ways: &[Vec<usize>], model: &Model, cost:
     };
     let (one_end, ..) = search(from);
     let (mut at, far, carrier) = search(one_end);
-    let half = far[at] / 2;
-    while far[at] > half {
+    let (length, mut before) = (far[at], at);
+    while far[at] > length / 2 {
         let Some(k) = carrier[at] else { break };
         let [first, second]: [u32; 2] = edges[k].ends;
-        at = if first as usize == at { second } else { first } as usize;
+        let next = if first as usize == at { second } else { first } as usize;
+        (before, at) = (at, next);
     }
-    at
+    // of two in the middle that which forces tie to the ground: where these are stiff, they are straight in its own coordinates
+    let as_short = far[before] <= length - far[at];
+    if as_short && tied(before, model) && !tied(at, model) { before } else { at }
+}
+
+/// Whether a force acts between a body and the ground.
+fn tied(body: usize, model: &Model) -> bool {
+    let on = |f: &ForceEntry, b: Option<usize>| f.ends.iter().any(|end| end.body == b);
+    model.forces.iter().any(|f| on(f, None) && on(f, Some(body)))
 }

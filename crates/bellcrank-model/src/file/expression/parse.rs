@@ -456,7 +456,7 @@ impl Parser<'_> {
         let known = || variables.iter().copied().chain(parameters.names());
         let constants = CONSTANTS.iter().map(|(n, _)| *n);
         let near = nearest(name, known().chain(constants));
-        let label = match (units::misused(name).or(super::super::repeat::misused(name)), near) {
+        let label = match (units::misused(name).or(super::super::repeat::misused(name, known())), near) {
             (Some(why), _) => why.into(),
             (_, Some(near)) => format!("did you mean {}?", quoted(near)),
             _ => "not a parameter".into(),

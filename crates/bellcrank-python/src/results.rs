@@ -238,7 +238,6 @@ impl Results {
     }
 
     #[pyo3(signature = (requested_schema=None))]
-    #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,

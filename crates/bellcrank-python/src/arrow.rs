@@ -116,19 +116,19 @@ struct Texts {
 /// The table that an array looks into, what was made for it, and its buffers.
 struct Buffers {
     _table: Arc<dyn Batches>,
-    _made: Made,
+    _made: MadeBuffers,
     buffers: Vec<*const c_void>,
 }
 
 /// What of an array is not in the table: which values are there, by bits; where each text begins, and their bytes.
 #[derive(Default)]
-struct Made {
+struct MadeBuffers {
     there: Vec<u8>,
     begins: Vec<i32>,
     bytes: Vec<u8>,
 }
 
-impl Made {
+impl MadeBuffers {
     /// Notes which values are there; gives how many are not.
     fn note(&mut self, there: impl ExactSizeIterator<Item = bool>) -> i64 {
         self.there = vec![0; there.len().div_ceil(8)];
@@ -195,7 +195,7 @@ fn table_schema(table: &dyn Batches) -> PyResult<ArrowSchema> {
 fn array(
     table: &Arc<dyn Batches>,
     (length, missing): (usize, i64),
-    made: Made,
+    made: MadeBuffers,
     buffers: Vec<*const c_void>,
     children: Vec<ArrowArray>,
 ) -> ArrowArray {
@@ -217,7 +217,7 @@ fn array(
 
 /// A column of a batch as an array: numbers stay where they are.
 fn column(table: &Arc<dyn Batches>, batch: usize, number: usize) -> io::Result<ArrowArray> {
-    let mut made = Made::default();
+    let mut made = MadeBuffers::default();
     let (size, buffers) = match table.column(batch, number)? {
         Cells::Whole(x) => ((x.len(), 0), vec![null(), x.as_ptr().cast()]),
         Cells::Numbers(x) => {
@@ -279,7 +279,7 @@ unsafe extern "C" fn get_next(it: *mut ArrowArrayStream, out: *mut ArrowArray) -
         };
         let rows = columns.first().map_or(0, |column| column.length as usize);
         stream.next += 1;
-        array(&table, (rows, 0), Made::default(), vec![null()], columns)
+        array(&table, (rows, 0), MadeBuffers::default(), vec![null()], columns)
     } else {
         // the end is an array that is released already
         ArrowArray {

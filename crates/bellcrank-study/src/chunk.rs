@@ -53,7 +53,10 @@ pub fn unpacked(bytes: &[u8]) -> io::Result<Vec<(u64, Row)>> {
     let n = columns.indices.len();
     let filled = columns.there.iter().filter(|there| **there).count();
     let lengths = [columns.keys.len(), columns.statuses.len(), columns.there.len(), columns.ends.len()];
-    if lengths != [n; 4] || columns.values.len() % filled.max(1) != 0 || filled == 0 && !columns.values.is_empty() {
+    if lengths != [n; 4]
+        || !columns.values.len().is_multiple_of(filled.max(1))
+        || filled == 0 && !columns.values.is_empty()
+    {
         return Err(damaged());
     }
     let (mut place, mut begin, mut rows) = (0, 0, Vec::with_capacity(n));

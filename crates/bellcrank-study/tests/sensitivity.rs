@@ -39,6 +39,16 @@ fn a_loop_in_the_plane_agrees_with_differences_along_stages_and_along_accepted_p
 }
 
 #[test]
+fn derivatives_of_final_values_take_the_steps_of_the_run_and_those_of_extremes_a_few_times_as_many() {
+    let machine = machine("slider-crank.toml", &["slider.x"], &["k", "L1"], 1.0);
+    let plain = machine.plain().statistics.steps;
+    assert_eq!(machine.answer().expect("an answer").steps, plain);
+    let whole = Machine { of: &["slider.x.max", "slider.x.rms"], ..machine };
+    let steps = whole.answer().expect("an answer").steps;
+    assert!(steps > plain && steps < 10 * plain, "{steps} {plain}");
+}
+
+#[test]
 fn a_spinning_top_agrees_with_differences() {
     compare("gyroscope", "end.z.min", 1e-6);
 }

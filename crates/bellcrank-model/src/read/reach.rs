@@ -29,7 +29,7 @@ enum Use {
 /// Which entries of a model file use which parameters.
 pub struct Uses {
     of: HashMap<String, Vec<Use>>,
-    /// Whether entries stand for themselves: no parts of other files, no repetitions, no states.
+    /// Whether entries stand for themselves: no parts of other files, no states.
     plain: bool,
 }
 
@@ -45,10 +45,7 @@ impl Uses {
         let entries =
             |section: &str| root.get(section).and_then(Node::as_table).map_or(&[][..], |table| &table.entries);
         let known: HashSet<&str> = entries("parameter").iter().map(|e| e.name.as_str()).collect();
-        let others = ["include", "fmu", "state"];
-        let repeated = |section: &&&str| entries(section).iter().any(|e| e.node.get("repeat").is_some());
-        let plain =
-            others.iter().all(|section| root.get(section).is_none()) && !LAYOUT.named.iter().any(|s| repeated(&s));
+        let plain = ["include", "fmu", "state"].iter().all(|section| root.get(section).is_none());
         let mut uses = Uses { of: HashMap::new(), plain };
         for section in LAYOUT.settings {
             let Some(node) = root.get(section) else { continue };
@@ -98,6 +95,8 @@ impl Uses {
             ["body", name, ref keys @ ..] if is_mass(keys) => reach.bodies.push(name.to_string()),
             _ => return None,
         }
+        reach.bodies.sort_unstable();
+        reach.forces.sort_unstable();
         Some(reach)
     }
 
@@ -169,9 +168,7 @@ mod tests {
         let uses = Template::parse("m.toml", TEXT).unwrap().uses(&[]).unwrap();
         let reach = |bodies: &[&str], forces: &[&str]| Some(Reach { bodies: names(bodies), forces: names(forces) });
         assert_eq!(uses.reach("parameter.m"), reach(&["a", "b"], &[]));
-        let mut k = uses.reach("parameter.k").unwrap();
-        k.forces.sort();
-        assert_eq!(Some(k), reach(&["b"], &["s", "w"]));
+        assert_eq!(uses.reach("parameter.k"), reach(&["b"], &["s", "w"]));
         assert_eq!(uses.reach("force.w.force.2"), reach(&[], &["w"]));
         assert_eq!(uses.reach("body.b.sphere.mass"), reach(&["b"], &[]));
         for beyond in
@@ -182,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_repetitions_reach_nobody_knows_where() {
-        let text = format!("{TEXT}\nbody.c = {{ mass = 1, repeat = 3, at = [\"2*i\", 0, 0] }}\n");
+    fn where_parts_of_other_files_reach_is_not_told() {
+        let text = format!("{TEXT}\ninclude.left = {{ file = \"corner.toml\", set = {{ mass = \"m\" }} }}\n");
         let uses = Template::parse("m.toml", &text).unwrap().uses(&[]).unwrap();
         assert_eq!(uses.reach("parameter.m"), None);
     }

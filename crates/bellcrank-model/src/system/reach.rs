@@ -1,7 +1,6 @@
 //! The rows in which elements stand that a value reaches.
 
 use super::*;
-use crate::read::Reach;
 
 /// Rows that a value reaches: those of bodies, and of the states of forces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,13 +12,13 @@ pub struct ReachedRows {
 }
 
 impl System {
-    /// The rows of all that a value reaches; none are told where others may be among them.
-    pub fn reached(&self, reach: &Reach) -> Option<ReachedRows> {
+    /// The rows of the masses of some bodies and of some forces, by their names; none are told where others may be among them.
+    pub fn reached(&self, bodies: &[String], forces: &[String]) -> Option<ReachedRows> {
         let mut rows = ReachedRows::default();
-        for name in &reach.bodies {
+        for name in bodies {
             rows.bodies.push(self.model.bodies.iter().position(|b| b.name == *name)?);
         }
-        for name in &reach.forces {
+        for name in forces {
             let force = &self.forces[self.model.forces.iter().position(|f| f.name == *name)?];
             // what holds motions, or follows reactions, has rows elsewhere
             if force.held.is_some() || force.follows.is_some() {

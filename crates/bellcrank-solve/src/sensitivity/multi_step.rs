@@ -39,6 +39,18 @@ pub(super) struct MultiStep {
     w: Workspace,
     /// The last points, the latest first.
     past: VecDeque<Past>,
+    /// The accepted point.
+    at: Point,
+    sums: Sums,
+}
+
+/// Sums over past points, and residuals.
+#[derive(Default)]
+struct Sums {
+    eta: [Vec<f64>; 3],
+    rate: Vec<f64>,
+    out: Vec<f64>,
+    residual: Vec<f64>,
 }
 
 /// An accepted point.
@@ -66,6 +78,8 @@ impl MultiStep {
             kkt: Kkt::new(dynamics.clone()),
             w: dynamics.workspace(),
             past: VecDeque::from([Past { state: from.clone(), q: from.q.clone(), tangents: tangents.to_vec() }]),
+            at: Point::at(from, layout),
+            sums: Sums::default(),
             step,
             dynamics: dynamics.clone(),
         }
@@ -79,54 +93,74 @@ impl MultiStep {
         pairs: &[Pair<'_>],
         tangents: &mut [Tangent],
     ) -> Result<(), LinearError> {
-        let mut at = Point::at(to, self.dynamics.layout());
-        self.kkt.complete(&mut at, &mut self.w)?;
+        self.at.set(to);
+        self.kkt.complete(&mut self.at, &mut self.w)?;
         self.move_charts(to);
         let order = order.clamp(1, HIGHEST).min(self.past.len());
         let times: Vec<f64> =
             std::iter::once(to.t).chain(self.past.iter().map(|p| p.state.t)).take(order + 1).collect();
         let law = slopes(&times);
         self.step.stencil.slopes = Slopes { q: law[0], v: law[0], z: law[0] };
-        self.step.point.clone_from(&at);
+        self.step.point.clone_from(&self.at);
         self.step.touched();
         self.step.form_matrix(Iteration::Full, &mut self.matrix);
         self.linear.factor(&self.matrix)?;
         for (k, tangent) in tangents.iter_mut().enumerate() {
-            let mut x = self.imbalance(k, pairs[k].reach, &at, &law[1..]);
-            self.linear.solve_with(&self.matrix, &mut x)?;
+            self.imbalance(k, pairs[k].reach, &law[1..]);
+            let x = &mut self.sums.out;
+            self.linear.solve_with(&self.matrix, x)?;
             let part = |unknown| &x[self.step.unknowns.range(unknown)];
             tangent.q.copy_from_slice(part(Unknown::Q));
             tangent.v.copy_from_slice(part(Unknown::V));
             tangent.z.copy_from_slice(part(Unknown::Z));
         }
-        self.past.truncate(HIGHEST - 1);
-        self.past.push_front(Past { state: to.clone(), q: to.q.clone(), tangents: tangents.to_vec() });
+        self.remember(to, tangents);
         Ok(())
     }
 
+    /// Notes a point as the latest one, in the place of the oldest.
+    fn remember(&mut self, to: &State, tangents: &[Tangent]) {
+        let oldest = if self.past.len() < HIGHEST { None } else { self.past.pop_back() };
+        let mut latest =
+            oldest.unwrap_or_else(|| Past { state: to.clone(), q: Vec::new(), tangents: tangents.to_vec() });
+        latest.state.clone_from(to);
+        latest.q.clone_from(&to.q);
+        for (kept, tangent) in latest.tangents.iter_mut().zip(tangents) {
+            kept.q.clone_from(&tangent.q);
+            kept.v.clone_from(&tangent.v);
+            kept.z.clone_from(&tangent.z);
+        }
+        self.past.push_front(latest);
+    }
+
     /// −(r_p + Rate(η_q) + MassAccel(η_v) + ZDot(η_z)) of a parameter, by central differences of its neighbours.
-    fn imbalance(&mut self, k: usize, delta: f64, at: &Point, law: &[f64]) -> Vec<f64> {
-        let (n, nz) = (at.q.len(), at.z.len());
-        let (mut eta, mut rate) = ([vec![0.0; n], vec![0.0; n], vec![0.0; nz]], vec![0.0; n]);
+    fn imbalance(&mut self, k: usize, delta: f64, law: &[f64]) {
+        let (at, Sums { eta, rate, out, residual }) = (&self.at, &mut self.sums);
+        let fill = |x: &mut Vec<f64>, n: usize| {
+            x.clear();
+            x.resize(n, 0.0);
+        };
+        let [n, nz, size] = [at.q.len(), at.z.len(), self.matrix.pattern().dimension()];
+        eta.iter_mut().zip([n, n, nz]).for_each(|(eta, n)| fill(eta, n));
+        fill(rate, n);
+        fill(out, size);
+        residual.resize(size, 0.0);
         for (c, past) in law.iter().zip(&self.past) {
             let s = &past.tangents[k];
-            self.dynamics.rates(&past.q, &s.q, &mut rate);
-            add(*c, &rate, &mut eta[0]);
+            self.dynamics.rates(&past.q, &s.q, rate);
+            add(*c, rate, &mut eta[0]);
             add(*c, &s.v, &mut eta[1]);
             add(*c, &s.z, &mut eta[2]);
         }
-        let size = self.matrix.pattern().dimension();
-        let (mut out, mut r) = (vec![0.0; size], vec![0.0; size]);
         for (side, sign) in self.sides[k].iter_mut().zip(SIGNS) {
             side.point.clone_from(at);
             add(sign * delta, &eta[0], &mut side.point.qdot);
             add(sign * delta, &eta[1], &mut side.point.vdot);
             add(sign * delta, &eta[2], &mut side.point.zdot);
             side.touched();
-            side.residual(&mut r);
-            add(-sign / (2.0 * delta), &r, &mut out);
+            side.residual(residual);
+            add(-sign / (2.0 * delta), residual, out);
         }
-        out
     }
 
     /// Writes the coordinates of the past in the charts of a state.

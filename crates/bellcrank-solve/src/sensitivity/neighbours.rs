@@ -22,7 +22,7 @@ const LOPSIDED: f64 = 0.05;
 const MOVED: f64 = 1.0 / (1 << 14) as f64;
 
 /// A displacement of coordinates, velocities and states.
-type Along<'s> = (&'s [f64], &'s [f64], &'s [f64]);
+type Displacement<'s> = (&'s [f64], &'s [f64], &'s [f64]);
 
 /// f − M v̇ − Gᵀλ.
 const BALANCE: [(f64, Piece); 3] = [(1.0, Piece::Force), (-1.0, Piece::MassAccel), (-1.0, Piece::GtLambda)];
@@ -171,7 +171,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The models that differences are taken with where states are moved along a displacement, and half of their distance.
-    pub fn beside(&mut self, at: &State, along: Along<'_>) -> (&mut [Side; 2], f64) {
+    pub fn beside(&mut self, at: &State, along: Displacement<'_>) -> (&mut [Side; 2], f64) {
         if self.is_far_enough(&at.v, along) {
             return (&mut self.far, self.reach);
         }
@@ -187,7 +187,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Whether a displacement by the distance of the far models is small.
-    fn is_far_enough(&self, v: &[f64], (dq, dv, dz): Along<'_>) -> bool {
+    fn is_far_enough(&self, v: &[f64], (dq, dv, dz): Displacement<'_>) -> bool {
         let q = dq.iter().zip(&self.scales).map(|(d, scale)| (d / scale).abs());
         let v = dv.iter().zip(&self.scales).zip(v).map(|((d, scale), v)| (d / (scale + v.abs())).abs());
         let most = q.chain(v).chain(dz.iter().map(|d| d.abs())).fold(0.0, f64::max);
@@ -210,7 +210,7 @@ impl<'a> Pair<'a> {
     pub fn imbalance(
         &mut self,
         at: &Point,
-        (dq, dv, dz): Along<'_>,
+        (dq, dv, dz): Displacement<'_>,
         whole: bool,
         out: &mut Imbalance,
     ) -> Result<(), LinearError> {

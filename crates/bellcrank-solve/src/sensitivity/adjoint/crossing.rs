@@ -5,7 +5,7 @@ use super::super::neighbours::SIGNS;
 use super::super::tangent::{APART, Tangent, add};
 use super::super::{SensitivityError, unsolved};
 use super::equations::Equations;
-use super::families::Family;
+use super::families::Siblings;
 use super::{Back, refused};
 use crate::analyses::begin;
 use crate::run::Simulation;
@@ -55,7 +55,7 @@ impl Back<'_> {
         self.beside = Some(beside);
         let mut families = std::mem::take(&mut self.families);
         // through events each parameter goes alone
-        for Family { pair, members } in &mut families {
+        for Siblings { pair, members } in &mut families {
             let mut own = self.none(from).swap_remove(0);
             let of = std::slice::from_mut(pair);
             let mut route = super::OneStep::new(&dynamics, from);

@@ -1,7 +1,7 @@
 //! The matrices of the linearized equations at a point, and products with their transposes.
 
 use super::super::tangent::{Tangent, add, directions};
-use super::families::Family;
+use super::families::Siblings;
 use crate::formulation::ggl;
 use crate::linear::kkt::Kkt;
 use crate::newton::Iteration;
@@ -129,7 +129,7 @@ impl Equations {
     pub fn project(
         &mut self,
         at: &State,
-        families: &mut [Family<'_>],
+        families: &mut [Siblings<'_>],
         adjoints: &mut [Tangent],
         gradients: &mut [Vec<f64>],
     ) -> Result<(), LinearError> {
@@ -152,7 +152,7 @@ impl Equations {
             rows.push(spread);
         }
         let mut out = [vec![0.0; m], vec![0.0; self.dynamics.layout().m_rates()]];
-        for Family { pair, members } in families {
+        for Siblings { pair, members } in families {
             out.iter_mut().for_each(|o| o.fill(0.0));
             pair.across(&point, |c, dynamics, point, w| {
                 dynamics.add(c, Piece::Position, point, w, &mut out[0]);

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Parameters with the pair of models in which they differ.
-pub(super) struct Family<'a> {
+pub(super) struct Siblings<'a> {
     pub pair: Pair<'a>,
     pub members: Vec<Relative>,
 }
@@ -52,7 +52,7 @@ impl Relative {
     }
 }
 
-impl Family<'_> {
+impl Siblings<'_> {
     /// Whether it has more than one parameter.
     pub fn is_shared(&self) -> bool {
         self.members.iter().any(|of| of.rows.is_some())
@@ -60,7 +60,7 @@ impl Family<'_> {
 }
 
 /// Families of parameters, with the tangents of their starts.
-pub(super) type Families<'a> = (Vec<Family<'a>>, Vec<Tangent>);
+pub(super) type Families<'a> = (Vec<Siblings<'a>>, Vec<Tangent>);
 
 /// Every parameter with a pair of its own.
 pub(super) fn alone<'a>(
@@ -71,7 +71,7 @@ pub(super) fn alone<'a>(
     let (mut families, mut starts) = (Vec::new(), Vec::new());
     for number in 0..members.list.len() {
         let (pair, start) = Pair::new(members, &[number], options, nominal)?;
-        families.push(Family { pair, members: vec![Relative { number, factor: 1.0, rows: None }] });
+        families.push(Siblings { pair, members: vec![Relative { number, factor: 1.0, rows: None }] });
         starts.push(start);
     }
     Ok((families, starts))
@@ -89,8 +89,11 @@ pub(super) fn shared<'a>(
     if nominal.plan().coordinates != Coordinates::Cartesian || mixes {
         return None;
     }
-    let rows: Vec<ReachedRows> =
-        members.list.iter().map(|of: &Member| system.reached(of.reach.as_ref()?)).collect::<Option<_>>()?;
+    let rows: Vec<ReachedRows> = members
+        .list
+        .iter()
+        .map(|of: &Member| of.reach.as_ref().and_then(|reach| system.reached(&reach.bodies, &reach.forces)))
+        .collect::<Option<_>>()?;
     let layout = dynamics.layout();
     let seen: Vec<String> = system.model.outputs.iter().flat_map(|output| output.channels.clone()).collect();
     let mut families = Vec::new();
@@ -109,7 +112,7 @@ pub(super) fn shared<'a>(
             factor: if shares { 1.0 / (FAR * members.list[*number].delta) } else { 1.0 },
             rows: shares.then(|| rows[*number].clone()),
         };
-        families.push(Family { pair, members: group.iter().map(relative).collect() });
+        families.push(Siblings { pair, members: group.iter().map(relative).collect() });
     }
     Some((families, members.list.iter().map(|_| none()).collect()))
 }
@@ -133,8 +136,8 @@ fn without_others<'r>(system: Arc<System>, forces: impl Iterator<Item = &'r Stri
 }
 
 /// Whether what a run did leaves families as they are: neighbours that run themselves through events mix what differs.
-pub(super) fn may_stay(families: &[Family<'_>], moves: &[Move]) -> bool {
-    !families.iter().any(Family::is_shared) || !moves.iter().any(|next| matches!(next, Move::Cross(_)))
+pub(super) fn may_stay(families: &[Siblings<'_>], moves: &[Move]) -> bool {
+    !families.iter().any(Siblings::is_shared) || !moves.iter().any(|next| matches!(next, Move::Cross(_)))
 }
 
 /// Groups of which no two members have rows in common.

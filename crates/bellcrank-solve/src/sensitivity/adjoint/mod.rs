@@ -40,7 +40,7 @@ use bellcrank_model::file::expression::Jet;
 use bellcrank_model::model::Output;
 use bellcrank_model::{State, System};
 use equations::Equations;
-use families::{Families, Family, alone, may_stay, shared};
+use families::{Families, Siblings, alone, may_stay, shared};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -114,7 +114,7 @@ fn way_back(
     let along = Along::new(system, &nobody, asked, options)?;
     let start = nominal.state().clone();
     let moving = moving_breaks(nominal, &mut families, options.until);
-    if !families.iter().any(Family::is_shared) {
+    if !families.iter().any(Siblings::is_shared) {
         let mut route = OneStep::new(nominal.equations(), &start);
         for (family, tangent) in families.iter_mut().zip(&mut tangents) {
             let of = std::slice::from_mut(&mut family.pair);
@@ -185,7 +185,7 @@ fn breaks(run: &mut Simulation, from: &State, until: f64) -> Vec<Break> {
 }
 
 /// The breakpoints of a run that stand elsewhere for a neighbour.
-fn moving_breaks(nominal: &mut Simulation, families: &mut [Family<'_>], until: f64) -> Vec<Break> {
+fn moving_breaks(nominal: &mut Simulation, families: &mut [Siblings<'_>], until: f64) -> Vec<Break> {
     let start = nominal.state().clone();
     let mut moving = breaks(nominal, &start, until);
     let mut fixed = moving.clone();
@@ -246,7 +246,7 @@ struct Back<'a> {
     system: &'a Arc<System>,
     options: Options,
     seen: OutputSources,
-    families: Vec<Family<'a>>,
+    families: Vec<Siblings<'a>>,
     functionals: &'a [Functional],
     /// The outputs of the measures.
     places: Vec<usize>,
@@ -269,7 +269,7 @@ impl<'a> Back<'a> {
         (system, seen, options): (&'a Arc<System>, OutputSources, Options),
         (asked, found, parameters): (&Asked, &'a Sensitivities, usize),
         (functionals, places): (&'a [Functional], Vec<usize>),
-        families: Vec<Family<'a>>,
+        families: Vec<Siblings<'a>>,
         end: &State,
     ) -> Result<Back<'a>, SensitivityError> {
         let model = &system.model.outputs;
@@ -387,7 +387,7 @@ impl<'a> Back<'a> {
                 *part_of(adjoint, part, place) += weight * slopes[*k].iter().map(along).sum::<f64>();
             }
         }
-        for Family { pair, members } in &mut self.families {
+        for Siblings { pair, members } in &mut self.families {
             let mut change = vec![0.0; weights.len()];
             for (side, sign) in pair.far.iter_mut().zip(SIGNS) {
                 let found = side.run.observe_at(at)?;

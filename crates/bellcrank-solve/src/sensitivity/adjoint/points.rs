@@ -8,7 +8,7 @@ use super::super::multi_step::{HIGHEST, moved_charts, slopes};
 use super::super::tangent::Tangent;
 use super::Adjoints;
 use super::equations::{Equations, transposed};
-use super::families::Family;
+use super::families::Siblings;
 use super::stages::add_to;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Piece, Point, Slopes, State, Unknown};
@@ -33,7 +33,7 @@ impl Equations {
         &mut self,
         moves: &[Move],
         step: &Smooth,
-        families: &mut [Family<'_>],
+        families: &mut [Siblings<'_>],
         ahead: &mut VecDeque<Adjoints>,
         gradients: &mut [Vec<f64>],
     ) -> Result<(), LinearError> {
@@ -85,11 +85,17 @@ impl Equations {
     }
 
     /// −xᵀ r_p.
-    fn by_parameters(&self, at: &Point, solved: &[Vec<f64>], families: &mut [Family<'_>], gradients: &mut [Vec<f64>]) {
+    fn by_parameters(
+        &self,
+        at: &Point,
+        solved: &[Vec<f64>],
+        families: &mut [Siblings<'_>],
+        gradients: &mut [Vec<f64>],
+    ) {
         let rows = [Unknown::Q, Unknown::Z, Unknown::Lambda, Unknown::Mu].map(|u| self.step.unknowns.range(u));
         let mut out = rows.clone().map(|range| vec![0.0; range.len()]);
         let layout = self.dynamics.layout();
-        for Family { pair, members } in families {
+        for Siblings { pair, members } in families {
             out.iter_mut().for_each(|o| o.fill(0.0));
             pair.across(at, |c, dynamics, point, w| {
                 dynamics.add(c, Piece::MassAccel, point, w, &mut out[0]);

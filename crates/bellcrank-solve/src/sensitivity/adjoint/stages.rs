@@ -13,7 +13,7 @@ use super::super::moves::Smooth;
 use super::super::neighbours::Imbalance;
 use super::super::tangent::{Tangent, add, directions};
 use super::equations::{Equations, dot, transposed};
-use super::families::Family;
+use super::families::Siblings;
 use crate::methods::tableau::Tableau;
 use bellcrank_math::linear::solver::LinearError;
 use bellcrank_model::{Point, Slopes, State, Unknown};
@@ -34,7 +34,7 @@ impl Equations {
         &mut self,
         tableau: &Tableau,
         step: &Smooth,
-        families: &mut [Family<'_>],
+        families: &mut [Siblings<'_>],
         adjoints: &mut [Tangent],
         gradients: &mut [Vec<f64>],
     ) -> Result<(), LinearError> {
@@ -100,7 +100,7 @@ impl Equations {
         &mut self,
         at: &Point,
         kappa: &[Tangent],
-        families: &mut [Family<'_>],
+        families: &mut [Siblings<'_>],
         gradients: &mut [Vec<f64>],
     ) -> Result<Vec<Tangent>, LinearError> {
         let (out, pulls) = match self.whole {
@@ -113,7 +113,7 @@ impl Equations {
         let zeros = |n: usize| vec![0.0; n];
         let still = (zeros(n), zeros(n), zeros(nz));
         let mut parts = Imbalance { load: zeros(n), rows: zeros(layout.m()), qdot: zeros(n), zdot: zeros(nz) };
-        for Family { pair, members } in families {
+        for Siblings { pair, members } in families {
             pair.imbalance(at, (&still.0, &still.1, &still.2), self.whole, &mut parts)?;
             for (gradient, pull) in gradients.iter_mut().zip(&pulls) {
                 for of in members.iter() {

@@ -39,13 +39,10 @@ fn a_loop_in_the_plane_agrees_with_differences_along_stages_and_along_accepted_p
 }
 
 #[test]
-fn derivatives_of_final_values_take_the_steps_of_the_run_and_those_of_extremes_a_few_times_as_many() {
+fn derivatives_of_final_values_take_the_steps_of_the_run() {
     let machine = machine("slider-crank.toml", &["slider.x"], &["k", "L1"], 1.0);
     let plain = machine.plain().statistics.steps;
     assert_eq!(machine.answer().expect("an answer").steps, plain);
-    let whole = Machine { of: &["slider.x.max", "slider.x.rms"], ..machine };
-    let steps = whole.answer().expect("an answer").steps;
-    assert!(steps > plain && steps < 10 * plain, "{steps} {plain}");
 }
 
 #[test]
@@ -116,8 +113,7 @@ fn sticking_and_slipping_agree_with_differences() {
 
 #[test]
 fn the_way_back_agrees_with_the_way_forward_along_stages() {
-    // of the small derivative by a mass; the rounding of differences averages out over 150 steps
-    back("slider-crank", "slider.x.mean", 1e-8);
+    back("slider-crank", "slider.x.mean", 2e-9);
     back("four-bar", "P.x", 1e-7);
     // a wheel that has turned by 20 rad: differences along its tangent err by 2e-7
     back("gyroscope", "end.z.min", 1e-6);

@@ -116,7 +116,7 @@ pub struct Asked {
     pub outputs: Vec<String>,
     /// Whether they are wanted over time, or for extremes and means; else at both ends of the run alone.
     pub over_time: bool,
-    /// Whether steps end at the samples of the options, for curves; else a few rows in each step are enough for extremes and means.
+    /// Whether steps end at the samples of the options too; else long steps are cut into a few, which is less exact.
     pub at_samples: bool,
 }
 

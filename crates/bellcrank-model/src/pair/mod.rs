@@ -1,6 +1,6 @@
 //! Two curves, one on each of two bodies, that touch at one place.
 //!
-//! In the plane they are [`Outlines`] of bodies, with a free side; in space [`Wires`], with a thickness. Both tell where they meet, with the
+//! In the plane they are `Outlines` of bodies, with a free side; in space `Wires`, with a thickness. Both tell where they meet, with the
 //! derivatives of that: `joints/curve_on_curve.rs` holds them in touch, `forces/curve_contact.rs` lets them push.
 
 mod flat;

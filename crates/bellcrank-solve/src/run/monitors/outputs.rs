@@ -15,15 +15,18 @@ use bellcrank_model::channel::{Channel, Selection};
 use bellcrank_model::dynamics::StateLaw;
 use bellcrank_model::model::{Filter, Output};
 
-/// Where in a step it is looked.
+/// Where cubics go through signals in a part of a step.
 const NODES: [f64; 4] = [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
+
+/// Where it is looked: there, and in the middle. Halves of a part have three of these five places in common with it.
+const PLACES: [f64; 5] = [0.0, 1.0 / 3.0, 0.5, 2.0 / 3.0, 1.0];
 
 /// The most parts that a step is divided into because a cubic does not follow, and because of what may be hidden.
 const PARTS: usize = 4096;
 const HIDDEN_PARTS: usize = 256;
 
-/// What a part may be wrong by, in tolerances: there are several in a step.
-const SHARE: f64 = 0.1;
+/// What a signal may be wrong by in the middle of a part, in tolerances, where that is a whole step: half of it is the error of an integral.
+const SHARE: f64 = 0.3;
 
 /// Searches in vain make the next ones shorter, but not shorter than this.
 const SHORTEST_SEARCH: usize = 4;
@@ -144,14 +147,39 @@ impl StepSpan {
     }
 }
 
-/// What is seen of all outputs in a part of a step.
-struct PartLooks {
+/// All outputs at one time: the signals, and the time and the channels that they are computed from.
+#[derive(Default)]
+struct Look {
+    signals: Vec<f64>,
+    variables: Vec<f64>,
+}
+
+/// A part of a step, and which of the looks stand at [`PLACES`] in it.
+#[derive(Clone, Copy)]
+struct Part {
     from: f64,
     to: f64,
-    nodes: Vec<[f64; 4]>,
-    middle: Vec<f64>,
-    /// The variables of all outputs at the beginning, in the middle and at the end.
-    variables: [Vec<f64>; 3],
+    looks: [usize; 5],
+}
+
+/// The looks of a step. Their memory is kept for the next one.
+#[derive(Default)]
+struct Looks {
+    all: Vec<Look>,
+    used: usize,
+}
+
+impl Looks {
+    /// The values of a signal at [`NODES`] of a part.
+    fn nodes(&self, k: usize, part: &Part) -> [f64; 4] {
+        let [a, b, _, c, d] = part.looks;
+        [a, b, c, d].map(|look| self.all[look].signals[k])
+    }
+
+    /// In its middle.
+    fn middle(&self, part: &Part) -> &Look {
+        &self.all[part.looks[2]]
+    }
 }
 
 /// What the monitor needs to go on from an earlier state.
@@ -168,6 +196,7 @@ pub(crate) struct OutputMonitor {
     span: StepSpan,
     values: Vec<f64>,
     variables: Vec<f64>,
+    looks: Looks,
     /// What integrals may be wrong by, relative to the largest value of the signal.
     accuracy: f64,
     /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
@@ -192,6 +221,7 @@ impl OutputMonitor {
             span,
             values: Vec::new(),
             variables: Vec::new(),
+            looks: Looks::default(),
             accuracy: SHARE * accuracy,
             stands_at_end: false,
             resting: false,
@@ -302,30 +332,37 @@ impl OutputMonitor {
         self.span.ends.clear();
         self.span.ends.push(from);
         self.tracked.iter_mut().for_each(|of| of.signals.clear());
+        self.looks.used = 0;
+        let mut whole = Part { from, to, looks: [0; 5] };
+        for (look, x) in whole.looks.iter_mut().zip(PLACES) {
+            *look = self.look_at(if x == 1.0 { to } else { from + x * (to - from) }, view)?;
+        }
+        // it stays there unless something else is looked at
+        self.stands_at_end = self.needed.reactive;
         let mut parts = PARTS;
         let mut searches: Vec<usize> = self.tracked.iter().map(|of| of.patience).collect();
-        let mut open = vec![(from, to)];
-        while let Some((a, b)) = open.pop() {
-            let part = self.look_over(a, b, view)?;
-            let middle = 0.5 * (a + b);
-            let may_divide = a < middle && middle < b;
+        let mut open = vec![whole];
+        while let Some(part) = open.pop() {
+            let middle = 0.5 * (part.from + part.to);
+            let may_divide = part.from < middle && middle < part.to;
             let coarse = (0..self.outputs.len()).any(|k| self.is_coarse(k, &part, to - from));
             if coarse && parts == 0 {
                 let lost = (0..self.outputs.len()).filter(|k| self.is_coarse(*k, &part, to - from));
-                lost.collect::<Vec<_>>().into_iter().for_each(|k| _ = self.tracked[k].lost_at.get_or_insert(a));
+                lost.collect::<Vec<_>>().into_iter().for_each(|k| _ = self.tracked[k].lost_at.get_or_insert(part.from));
             }
             let coarse = coarse && parts > 0;
             let hiding = |k: &usize| searches[*k] > 0 && self.may_hide(*k, &part, to - from);
             let hiding = if coarse || !may_divide { None } else { (0..self.outputs.len()).find(hiding) };
             if may_divide && (coarse || hiding.is_some()) {
                 *hiding.map_or(&mut parts, |k| &mut searches[k]) -= 1;
-                open.extend([(middle, b), (a, middle)]);
+                let [left, right] = self.halves(&part, middle, view)?;
+                open.extend([right, left]);
                 continue;
             }
-            self.span.ends.push(b);
+            self.span.ends.push(part.to);
             for k in 0..self.outputs.len() {
                 let before = self.tracked[k].after;
-                self.tracked[k].signals.push((Cubic::through(part.nodes[k]), before));
+                self.tracked[k].signals.push((Cubic::through(self.looks.nodes(k, &part)), before));
                 self.account(k, &part, view)?;
             }
         }
@@ -335,38 +372,48 @@ impl OutputMonitor {
         Ok(())
     }
 
-    /// Looks at a part of a step, at its end last.
-    fn look_over(&mut self, from: f64, to: f64, view: &mut StepView<'_>) -> Result<PartLooks, StepError> {
-        let (h, n) = (to - from, self.outputs.len());
-        let variables = [Vec::new(), Vec::new(), Vec::new()];
-        let mut part = PartLooks { from, to, nodes: vec![[0.0; 4]; n], middle: vec![0.0; n], variables };
-        for (i, x) in [(0, NODES[0]), (1, NODES[1]), (4, 0.5), (2, NODES[2]), (3, NODES[3])] {
-            let t = if i == 3 { to } else { from + x * h };
-            view.observer.go_to(t, &mut *view.engine)?;
-            let PartLooks { nodes, middle, variables, .. } = &mut part;
-            self.look(view.observer, |k, u| *(if i == 4 { &mut middle[k] } else { &mut nodes[k][i] }) = u)?;
-            if let Some(place) = [0, 4, 3].iter().position(|at| *at == i) {
-                variables[place].push(t);
-                variables[place].extend_from_slice(&self.values);
-            }
+    /// Looks at all outputs at a time of the step; which look it is.
+    fn look_at(&mut self, t: f64, view: &mut StepView<'_>) -> Result<usize, StepError> {
+        view.observer.go_to(t, &mut *view.engine)?;
+        let place = self.looks.used;
+        if place == self.looks.all.len() {
+            self.looks.all.push(Look::default());
         }
-        self.stands_at_end = self.needed.reactive;
-        for (of, nodes) in self.tracked.iter_mut().zip(&part.nodes) {
-            of.size = nodes.iter().fold(of.size, |m, u| m.max(u.abs()));
+        let Look { mut signals, mut variables } = std::mem::take(&mut self.looks.all[place]);
+        signals.clear();
+        self.look(view.observer, |_, u| signals.push(u))?;
+        variables.clear();
+        variables.push(t);
+        variables.extend_from_slice(&self.values);
+        for (of, u) in self.tracked.iter_mut().zip(&signals) {
+            of.size = of.size.max(u.abs());
         }
-        Ok(part)
+        self.looks.all[place] = Look { signals, variables };
+        self.looks.used += 1;
+        self.stands_at_end = false;
+        Ok(place)
+    }
+
+    /// The halves of a part: two looks for each.
+    fn halves(&mut self, part: &Part, middle: f64, view: &mut StepView<'_>) -> Result<[Part; 2], StepError> {
+        let Part { from, to, looks: [a, b, c, d, e] } = *part;
+        let mut at = |x: f64| self.look_at(from + x * (to - from), view);
+        let (sixth, quarter, three_quarters, five_sixths) = (at(1.0 / 6.0)?, at(0.25)?, at(0.75)?, at(5.0 / 6.0)?);
+        let left = Part { from, to: middle, looks: [a, sixth, quarter, b, c] };
+        let right = Part { from: middle, to, looks: [c, d, three_quarters, five_sixths, e] };
+        Ok([left, right])
     }
 
     /// Whether the value in the middle of a part shows that a cubic does not follow a signal, as far as that matters in a step.
-    fn is_coarse(&self, k: usize, part: &PartLooks, step: f64) -> bool {
-        let off = (Cubic::through(part.nodes[k]).value(0.5) - part.middle[k]).abs();
+    fn is_coarse(&self, k: usize, part: &Part, step: f64) -> bool {
+        let off = (Cubic::through(self.looks.nodes(k, part)).value(0.5) - self.looks.middle(part).signals[k]).abs();
         let matters = |off: f64| off * (part.to - part.from) > self.accuracy * self.tracked[k].size * step;
         matters(off) && matters(off - self.rounding(k, part))
     }
 
     /// What rounding of its variables may do to a signal in the middle of a part: terms that cancel leave nothing else.
-    fn rounding(&self, k: usize, part: &PartLooks) -> f64 {
-        let x = &part.variables[1];
+    fn rounding(&self, k: usize, part: &Part) -> f64 {
+        let x = &self.looks.middle(part).variables;
         if self.places[k].iter().any(|p| *p >= self.values.len()) {
             return 0.0;
         }
@@ -377,12 +424,12 @@ impl OutputMonitor {
     }
 
     /// Whether an expression may have values in a part that its ends and slopes do not show, as far as that matters in a step.
-    fn may_hide(&self, k: usize, part: &PartLooks, step: f64) -> bool {
+    fn may_hide(&self, k: usize, part: &Part, step: f64) -> bool {
         let (value, places) = (&self.outputs[k].value, &self.places[k]);
         if value.is_plain() || places.iter().any(|p| *p >= self.values.len()) {
             return false;
         }
-        let [a, m, b] = &part.variables;
+        let [a, m, b] = [0, 2, 4].map(|place| &self.looks.all[part.looks[place]].variables);
         // the chord, and as much beside it as the middle is twice
         let range = |i: usize| {
             let sag = (a[i] - 2.0 * m[i] + b[i]).abs();
@@ -390,20 +437,21 @@ impl OutputMonitor {
         };
         let ranges: Vec<[f64; 2]> = std::iter::once(0).chain(places.iter().map(|p| p + 1)).map(range).collect();
         let [low, high] = value.bounds(&ranges);
-        let (signal, nodes) = (Cubic::through(part.nodes[k]), part.nodes[k].iter());
+        let nodes = self.looks.nodes(k, part);
+        let signal = Cubic::through(nodes);
         let slope = signal.slope(0.0).abs().max(signal.slope(1.0).abs());
-        let [least, most] = nodes.fold([f64::INFINITY, f64::NEG_INFINITY], |s, u| [s[0].min(*u), s[1].max(*u)]);
+        let [least, most] = nodes.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |s, u| [s[0].min(*u), s[1].max(*u)]);
         let beyond = (least - low).max(high - most) - 0.5 * slope - ROUNDING * self.tracked[k].size;
         let size = self.tracked[k].size.max(low.abs()).max(high.abs());
         beyond.is_finite() && beyond * (part.to - part.from) > self.accuracy * size * step
     }
 
     /// Adds the last part of a step to the extremes and means of an output.
-    fn account(&mut self, k: usize, part: &PartLooks, view: &mut StepView<'_>) -> Result<(), StepError> {
+    fn account(&mut self, k: usize, part: &Part, view: &mut StepView<'_>) -> Result<(), StepError> {
         let (from, h, filter) = (part.from, part.to - part.from, self.outputs[k].filter);
         let last = self.tracked[k].signals.len() - 1;
         let filtered = match filter {
-            Filter::None => part.nodes[k],
+            Filter::None => self.looks.nodes(k, part),
             _ => NODES.map(|x| self.filtered(k, last, h, x)),
         };
         let course = Cubic::through(filtered);

@@ -24,6 +24,9 @@ impl System {
         out: &mut [f64],
     ) {
         match piece {
+            Piece::GtLambda if self.has_few_constraints() => self.add_all_multipliers(c, Unknown::Lambda, at, w, out),
+            Piece::GtMu if self.has_few_constraints() => self.add_all_multipliers(c, Unknown::Mu, at, w, out),
+            Piece::Rate if self.flat() => add_scaled(c, &at.qdot, out),
             Piece::Rate | Piece::GtMu | Piece::GtLambda | Piece::MassAccel => {
                 each_block(&self.layout.bodies, out, |b, out| self.add_to_body(b, c, piece, at, w, out))
             }
@@ -38,7 +41,7 @@ impl System {
             }
             Piece::Position if !self.tables.mixed => add_scaled(c, w.gap, out),
             Piece::Position => each_block(&self.layout.constraints, out, |k, out| self.add_position(c, k, at, w, out)),
-            Piece::Velocity if self.gradients.holonomic && self.constraints.len() < 2 * MIN_BLOCKS => {
+            Piece::Velocity if self.gradients.holonomic && self.has_few_constraints() => {
                 self.add_velocities(c, at, w, out)
             }
             Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
@@ -70,6 +73,7 @@ impl System {
         let factor = |piece: Piece| terms.iter().filter(|t| t.1 == piece).map(|t| t.0).sum::<f64>();
         let [mass, force, reactions] = [Piece::MassAccel, Piece::Force, Piece::GtLambda].map(factor);
         let (w, scratch) = realized_with_scratch(w);
+        let few = self.has_few_constraints();
         set_each_block(&self.layout.bodies, out, |b, out| {
             let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
             each!(&self.bodies[b], body => {
@@ -77,8 +81,13 @@ impl System {
                 body.add_weight(frame, self.model.gravity, force, out);
                 body.add_inner(frame, force, &at.v[range], out);
             });
-            self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, &w, out);
+            if !few {
+                self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, &w, out);
+            }
         });
+        if few && reactions != 0.0 {
+            self.add_all_multipliers(reactions, Unknown::Lambda, at, &w, out);
+        }
         for &(c, piece) in terms {
             match piece {
                 Piece::MassAccel | Piece::GtLambda => {}
@@ -86,6 +95,11 @@ impl System {
                 _ => self.add_piece(c, piece, at, &w, scratch, out),
             }
         }
+    }
+
+    /// Whether there are so few constraints that threads are of no use, and one pass over all of them costs least.
+    pub(super) fn has_few_constraints(&self) -> bool {
+        self.constraints.len() < 2 * MIN_BLOCKS
     }
 
     /// `out += c · piece` for one body; of the forces only those of the body itself: weight, gyroscopic and inner ones.
@@ -156,8 +170,14 @@ impl System {
     pub(super) fn projected_multipliers(&self, at: &Point, w: &Realized, x: &mut Vec<f64>) {
         x.clear();
         x.resize(self.layout.n(), 0.0);
+        let few = self.has_few_constraints();
+        if few {
+            self.add_all_multipliers(1.0, Unknown::Mu, at, w, x);
+        }
         each_block(&self.layout.bodies, x, |b, x| {
-            self.add_multipliers(b, 1.0, Unknown::Mu, &at.mu, w, x);
+            if !few {
+                self.add_multipliers(b, 1.0, Unknown::Mu, &at.mu, w, x);
+            }
             each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], x));
         });
     }

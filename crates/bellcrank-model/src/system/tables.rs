@@ -424,6 +424,18 @@ impl System {
         }
     }
 
+    /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints, for all bodies, where they are few. Each takes its constraints in the
+    /// same order.
+    pub(super) fn add_all_multipliers(&self, c: f64, of: Unknown, at: &Point, w: &Realized, out: &mut [f64]) {
+        let lambda = if of == Unknown::Mu { &at.mu } else { &at.lambda };
+        for t in self.gradients.blocks.iter().filter(|t| of != Unknown::Mu || t.holonomic) {
+            let first = if of == Unknown::Mu { t.rate } else { t.row };
+            let (g, lambda) = (&w.jacobian[t.jacobian as usize..], &lambda[first as usize..]);
+            let out = &mut out[t.column as usize..];
+            with_block!(t.rows as usize, t.width as usize, pull_back, c, g, lambda, out);
+        }
+    }
+
     /// The blocks of G of a constraint.
     fn blocks_of(&self, constraint: usize) -> &[GradientBlock] {
         &self.gradients.blocks

@@ -8,6 +8,7 @@ use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::numbers::largest;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::{Piece, Point, Unknown};
 
@@ -115,8 +116,7 @@ impl Step {
                 e.kkt.multipliers(&e.rest, &mut e.change)?;
                 let multipliers = if of == Unknown::Lambda { &mut point.lambda } else { &mut point.mu };
                 multipliers.iter_mut().zip(&e.change).for_each(|(l, d)| *l += d);
-                let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-                if largest(&e.change) <= BALANCED * largest(multipliers) {
+                if largest(&e.change) <= BALANCED * largest(&*multipliers) {
                     break;
                 }
             }
@@ -203,7 +203,6 @@ impl Step {
     /// Closes the constraints, or their rates, to rounding.
     fn close(&mut self, e: &mut Elimination, velocity: bool) -> Result<(), LinearError> {
         let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
-        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let scale = if velocity { largest(&point.v) } else { largest(&point.q) } + dynamics.length();
         for repetition in 0..2 * CLOSINGS {
             dynamics.realize(point, w);
@@ -217,7 +216,7 @@ impl Step {
                     true => add_velocity_residual(dynamics, -1.0, point, w, rows),
                     false => add_position_residual(dynamics, -1.0, point, w, rows),
                 }
-                open = largest(rows);
+                open = largest(&*rows);
             })?;
             if open <= CLOSED * scale {
                 break;

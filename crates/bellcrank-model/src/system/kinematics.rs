@@ -43,15 +43,20 @@ impl System {
         }
     }
 
-    #[inline]
     fn frame_on(&self, b: usize, on: &Attachment, w: &Realized, v: Option<&[f64]>) -> Frame {
+        let mut frame = Frame::default();
+        self.set_frame(b, on, w, v, &mut frame);
+        frame
+    }
+
+    /// Sets a frame that is at rest: in its place, since it is large.
+    fn set_frame(&self, b: usize, on: &Attachment, w: &Realized, v: Option<&[f64]>, out: &mut Frame) {
         let frame = &w.bodies[b];
         each!(&self.bodies[b], body => {
-            let (v, w) = match v {
-                Some(v) => body.twist(frame, on, &v[self.layout.bodies[b].clone()]),
-                None => Default::default(),
-            };
-            Frame { p: body.point(frame, on), r: body.rotation(frame, on), v, w }
+            (out.p, out.r) = (body.point(frame, on), body.rotation(frame, on));
+            if let Some(v) = v {
+                (out.v, out.w) = body.twist(frame, on, &v[self.layout.bodies[b].clone()]);
+            }
         })
     }
 
@@ -60,7 +65,10 @@ impl System {
     pub(super) fn frames(&self, ends: &[SystemEnd], w: &Realized, v: Option<&[f64]>) -> [Frame; MAX_ENDS] {
         let mut out = [Frame::default(); MAX_ENDS];
         for (f, end) in out.iter_mut().zip(ends) {
-            *f = self.frame(end, w, v);
+            match end.body {
+                GROUND => (f.p, f.r) = (end.on.point, end.on.axes),
+                b => self.set_frame(b as usize, &end.on, w, v, f),
+            }
         }
         out
     }

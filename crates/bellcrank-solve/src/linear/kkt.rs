@@ -317,6 +317,15 @@ impl Kkt {
         Ok(())
     }
 
+    /// out −= Gᵀλ, or Gᵀμ, at a realized point.
+    pub fn take_reactions(&mut self, reaction: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let multipliers = if reaction == Piece::GtMu { &at.mu } else { &at.lambda };
+        // only where all constraints are holonomic: both have the same rows
+        if !self.quick.made().is_some_and(|quick| quick.take_pull(&w.jacobian, multipliers, out)) {
+            self.dynamics.add(-1.0, reaction, at, w, out);
+        }
+    }
+
     /// The rows of G at a realized point, as (column, value) pairs.
     pub fn constraint_rows(&mut self, at: &Point, w: &mut Workspace) -> Vec<SparseRow> {
         self.form(at, w);

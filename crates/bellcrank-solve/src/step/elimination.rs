@@ -64,7 +64,7 @@ impl Step {
     pub fn prepare(&mut self, iteration: Iteration) {
         let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
         let on_manifold = iteration == Iteration::Auto;
-        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Elimination {
+        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Box::new(Elimination {
             kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
             on_manifold,
             factored: false,
@@ -72,7 +72,7 @@ impl Step {
             loads: [vec![0.0; layout.n()], vec![0.0; layout.n()]],
             rest: vec![0.0; layout.n()],
             change: vec![0.0; layout.m()],
-        });
+        }));
     }
 
     /// Changes the partition that eliminates the multipliers, if one does; the matrix is another then.
@@ -112,7 +112,7 @@ impl Step {
                     dynamics.add(-1.0, taken, point, w, load);
                 }
                 e.rest.copy_from_slice(load);
-                dynamics.add(-1.0, reaction, point, w, &mut e.rest);
+                e.kkt.take_reactions(reaction, point, w, &mut e.rest);
                 e.kkt.multipliers(&e.rest, &mut e.change)?;
                 let multipliers = if of == Unknown::Lambda { &mut point.lambda } else { &mut point.mu };
                 multipliers.iter_mut().zip(&e.change).for_each(|(l, d)| *l += d);
@@ -142,10 +142,10 @@ impl Step {
     /// Sets a row that the elimination of multipliers has computed but for its reactions; false if it is none of these.
     pub(super) fn set_balanced(&mut self, row: &EquationRow, eliminated: usize, out: &mut [f64]) -> bool {
         let which = BALANCED_ROWS.iter().take(eliminated).position(|terms| row.terms == terms[..]);
-        let (Some(which), Some(e)) = (which, &self.elimination) else { return false };
-        out.iter_mut().zip(&e.loads[which]).for_each(|(o, load)| *o = -load);
-        let (c, reaction) = BALANCED_ROWS[which][2];
-        self.dynamics.add(c, reaction, &self.point, &mut self.w, out);
+        let (Some(which), Some(e)) = (which, &mut self.elimination) else { return false };
+        out.copy_from_slice(&e.loads[which]);
+        e.kkt.take_reactions(BALANCED_ROWS[which][2].1, &self.point, &mut self.w, out);
+        out.iter_mut().for_each(|o| *o = -*o);
         true
     }
 

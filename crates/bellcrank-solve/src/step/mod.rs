@@ -64,7 +64,7 @@ pub struct Step {
     /// What bounds corrections.
     pub limits: StepLimits,
     /// What eliminates the multipliers, in iterations that do.
-    elimination: Option<Elimination>,
+    elimination: Option<Box<Elimination>>,
     /// What the formulation adds to its table.
     correction: Box<dyn Correction>,
     w: Workspace,

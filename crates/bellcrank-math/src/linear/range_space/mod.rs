@@ -51,6 +51,8 @@ pub struct RangeSpace {
     pivots: Vec<Pivot>,
     lowers: Vec<Product>,
     updates: Vec<Product>,
+    /// G by blocks.
+    touches: Vec<Product>,
     /// W by blocks, and L by blocks in the order of elimination.
     pulls: Vec<Product>,
     spread: Vec<Product>,
@@ -178,8 +180,8 @@ impl RangeSpace {
             mark_runs(&mut self.lowers[p.lower.start as usize..p.lower.end as usize]);
             mark_runs(&mut self.updates[p.updates.start as usize..p.updates.end as usize]);
         }
-        let RangeSpace { masses, weigh, gram, pulls, spread, gather, divide, .. } = self;
-        [masses, weigh, gram, pulls, spread, gather, divide].into_iter().for_each(|list| mark_runs(list));
+        let RangeSpace { masses, weigh, gram, touches, pulls, spread, gather, divide, .. } = self;
+        [masses, weigh, gram, touches, pulls, spread, gather, divide].into_iter().for_each(|list| mark_runs(list));
     }
 
     /// Whether all products lie inside their arrays, as their accesses without bounds checks rely on.
@@ -192,6 +194,7 @@ impl RangeSpace {
             (&self.gram, [self.gradients, weighed, s]),
             (&self.lowers, [s, inverse, lower]),
             (&self.updates, [lower, s, s]),
+            (&self.touches, [self.gradients, n, m]),
             (&self.pulls, [weighed, n, m]),
             (&self.spread, [lower, m, m]),
             (&self.gather, [lower, m, m]),
@@ -220,6 +223,7 @@ impl RangeSpace {
                 let c = room(&mut self.weighed, (inner * size(k)) as usize);
                 self.weigh.push(Product::new([size(k), inner, inner], true, [a, mass, c]));
                 let (x, y) = (bodies[b].start as u32, constraints[k].start as u32);
+                self.touches.push(Product::applied(size(k), inner, [a, x, y]));
                 self.pulls.push(Product::applied(size(k), inner, [c, x, y]));
             }
             for &(k, a) in on {
@@ -410,6 +414,18 @@ impl RangeSpace {
             }
             each(&self.pulls, Take { a: &self.weighed, y: lambda, x });
         }
+    }
+}
+
+impl RangeSpace {
+    /// x −= Gᵀλ for a G, body by body in the order of the constraints; false if they are not of these sizes.
+    pub fn take_pull(&self, g: &[f64], lambda: &[f64], x: &mut [f64]) -> bool {
+        if (g.len(), lambda.len(), x.len()) != (self.gradients, self.y.len(), self.f.len()) {
+            return false;
+        }
+        // SAFETY: the list fits arrays of these sizes.
+        unsafe { each(&self.touches, Take { a: g, y: lambda, x }) };
+        true
     }
 }
 

@@ -154,13 +154,14 @@ impl System {
         let z = self.layout.states.get(f.states as usize).map_or(&[][..], |range| &at.z[range.clone()]);
         let mode = f.slot.and_then(|slot| at.charts.modes.get(slot).copied()).unwrap_or(BY_VALUE);
         // a multiplier that holds the force in another mode says nothing about this one
-        let held = f.held.as_ref().filter(|(held, _)| *held == mode);
-        let blocks = held.map_or(0..0, |(_, blocks)| blocks.clone());
-        let mut multipliers = blocks.flat_map(|k| self.layout.constraints[k].clone()).map(|row| at.lambda[row]);
-        let mut next = || multipliers.next().unwrap_or(0.0);
-        let (lambda, across) = (next(), [next(), next()]);
-        let rows = f.follows.map(|block| self.layout.constraints[block].clone());
-        let reaction = rows.and_then(|rows| at.lambda.get(rows)).unwrap_or_default();
+        let (mut lambda, mut across) = (0.0, [0.0; 2]);
+        if let Some((_, blocks)) = f.held.as_ref().filter(|(held, _)| *held == mode) {
+            let rows = blocks.clone().flat_map(|k| self.layout.constraints[k].clone());
+            let places = [&mut lambda].into_iter().chain(&mut across);
+            places.zip(rows).for_each(|(place, row)| *place = at.lambda[row]);
+        }
+        let rows = |block: usize| at.lambda.get(self.layout.constraints[block].clone()).unwrap_or_default();
+        let reaction = f.follows.map_or(&[][..], rows);
         let inputs = if w.signals.is_empty() { &at.charts.inputs } else { w.signals };
         let (ends, near) = (&frames[..f.ends.len()], Self::near(f.angle, w));
         Seen { t: at.t, inputs, ends, near, z, mode, lambda, across, reaction }

@@ -210,17 +210,16 @@ impl Step {
                 // the factors are too old
                 e.kkt.prepare(point, w)?;
             }
-            let mut open = 0.0;
-            let delta = e.kkt.project(|rows| {
-                match velocity {
-                    true => add_velocity_residual(dynamics, -1.0, point, w, rows),
-                    false => add_position_residual(dynamics, -1.0, point, w, rows),
-                }
-                open = largest(&*rows);
-            })?;
-            if open <= CLOSED * scale {
+            let rows = &mut e.change;
+            rows.fill(0.0);
+            match velocity {
+                true => add_velocity_residual(dynamics, -1.0, point, w, rows),
+                false => add_position_residual(dynamics, -1.0, point, w, rows),
+            }
+            if largest(&*rows) <= CLOSED * scale {
                 break;
             }
+            let delta = e.kkt.project(|open| open.copy_from_slice(rows))?;
             if velocity {
                 point.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
             } else {

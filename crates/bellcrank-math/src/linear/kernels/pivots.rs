@@ -305,9 +305,7 @@ impl Pivots {
             if size == 0.0 || size < least {
                 break;
             }
-            smallest = smallest.min(size);
-            row_used[r] = true;
-            row_of[c] = r;
+            (smallest, row_used[r], row_of[c]) = (smallest.min(size), true, r);
             rows.retain(|&left| left != r);
             columns.retain(|&left| left != c);
             exchange(w, n, r, c);

@@ -6,6 +6,38 @@ use crate::parallel::{MIN_BLOCKS, add_scaled};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Quat, Vec3, rotation};
 
+/// What the poses, g and G in a workspace belong to, where they are kept: the equations, by their address, and all of a point that they
+/// depend on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    of: Option<usize>,
+    t: f64,
+    q: Vec<f64>,
+    centres: Vec<Quat>,
+    inputs: Vec<f64>,
+}
+
+impl Standing {
+    /// Whether they belong to these equations at this point.
+    pub fn is(&self, of: &System, at: &Point) -> bool {
+        let same = self.q == at.q && self.t == at.t && self.of == Some(std::ptr::from_ref(of).addr());
+        same && self.centres == at.charts.centres && self.inputs == at.charts.inputs
+    }
+
+    /// They do from now on.
+    pub fn come(&mut self, of: &System, at: &Point) {
+        (self.of, self.t) = (Some(std::ptr::from_ref(of).addr()), at.t);
+        self.q.clone_from(&at.q);
+        self.centres.clone_from(&at.charts.centres);
+        self.inputs.clone_from(&at.charts.inputs);
+    }
+
+    /// They are about to belong to something else.
+    pub fn leave(&mut self) {
+        self.of = None;
+    }
+}
+
 impl System {
     /// The poses of all bodies.
     pub(super) fn locate(&self, q: &[f64], charts: &Charts, bodies: &mut [BodyFrame]) {

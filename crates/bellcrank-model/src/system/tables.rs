@@ -143,6 +143,8 @@ macro_rules! with_block {
             (5, 6) => $call::<5, 6>(5, 6, $($argument),*),
             (4, 6) => $call::<4, 6>(4, 6, $($argument),*),
             (3, 6) => $call::<3, 6>(3, 6, $($argument),*),
+            (1, 6) => $call::<1, 6>(1, 6, $($argument),*),
+            (6, 6) => $call::<6, 6>(6, 6, $($argument),*),
             (2, 4) => $call::<2, 4>(2, 4, $($argument),*),
             (1, 4) => $call::<1, 4>(1, 4, $($argument),*),
             (r, w) => $call::<0, 0>(r, w, $($argument),*),

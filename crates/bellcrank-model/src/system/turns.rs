@@ -54,7 +54,8 @@ impl System {
         if passed > 0.0 && s.charts.rates.len() == self.turns.angles.len() && self.can_wait(passed, &s.v) {
             return;
         }
-        let bodies = &mut w.cache_mut::<SystemCache>().bodies;
+        let SystemCache { bodies, standing, .. } = w.cache_mut();
+        standing.leave();
         self.locate(&s.q, &s.charts, bodies);
         let w = &Realized::poses(bodies);
         s.charts.rates.resize(self.turns.angles.len(), 0.0);

@@ -433,7 +433,8 @@ impl Force for Bushing {
     }
     fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
         // 1 + 2 cos θ = tr R₁ᵀR₂
-        let trace = || at.ends[0].r.0.iter().flatten().zip(at.ends[1].r.0.iter().flatten()).map(|(a, b)| a * b).sum::<f64>();
+        let trace =
+            || at.ends[0].r.0.iter().flatten().zip(at.ends[1].r.0.iter().flatten()).map(|(a, b)| a * b).sum::<f64>();
         let turned = || (0.5 * (trace() - 1.0)).clamp(-1.0, 1.0).acos() / std::f64::consts::PI;
         self.is_limited().then(|| (Limit::Turn, turned()))
     }

@@ -6,6 +6,16 @@ use crate::parallel::{MIN_BLOCKS, add_scaled};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Quat, Vec3, rotation};
 
+/// to ← from, which mostly has the same size, and often none.
+fn keep<T: Copy>(from: &[T], to: &mut Vec<T>) {
+    if to.len() != from.len() {
+        to.clear();
+        to.extend_from_slice(from);
+    } else if !from.is_empty() {
+        to.copy_from_slice(from);
+    }
+}
+
 /// What the poses, g and G in a workspace belong to, where they are kept: the equations, by their address, and all of a point that they
 /// depend on.
 #[derive(Clone, Debug, Default)]
@@ -27,9 +37,9 @@ impl Standing {
     /// They do from now on.
     pub fn come(&mut self, of: &System, at: &Point) {
         (self.of, self.t) = (Some(std::ptr::from_ref(of).addr()), at.t);
-        self.q.clone_from(&at.q);
-        self.centres.clone_from(&at.charts.centres);
-        self.inputs.clone_from(&at.charts.inputs);
+        keep(&at.q, &mut self.q);
+        keep(&at.charts.centres, &mut self.centres);
+        keep(&at.charts.inputs, &mut self.inputs);
     }
 
     /// They are about to belong to something else.

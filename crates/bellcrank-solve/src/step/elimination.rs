@@ -17,6 +17,8 @@ pub(super) struct Elimination {
     kkt: Kkt,
     /// Whether matrices are formed on the manifold; else the system is that of a partition.
     pub(super) on_manifold: bool,
+    /// Whether loads may follow reactions.
+    follows: bool,
     pub(super) factored: bool,
     /// The trial point, while the step's own stands on the manifold.
     pub(super) aside: Point,
@@ -64,15 +66,18 @@ impl Step {
     pub fn prepare(&mut self, iteration: Iteration) {
         let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
         let on_manifold = iteration == Iteration::Auto;
-        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Box::new(Elimination {
-            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
-            on_manifold,
-            factored: false,
-            aside: self.point.clone(),
-            loads: [vec![0.0; layout.n()], vec![0.0; layout.n()]],
-            rest: vec![0.0; layout.n()],
-            change: vec![0.0; layout.m()],
-        }));
+        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| {
+            Box::new(Elimination {
+                kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
+                on_manifold,
+                follows: dynamics.may_follow().is_some(),
+                factored: false,
+                aside: self.point.clone(),
+                loads: [vec![0.0; layout.n()], vec![0.0; layout.n()]],
+                rest: vec![0.0; layout.n()],
+                change: vec![0.0; layout.m()],
+            })
+        });
     }
 
     /// Changes the partition that eliminates the multipliers, if one does; the matrix is another then.
@@ -98,7 +103,7 @@ impl Step {
         // a nonholonomic row has no μ, and the system has none without it
         let both = stabilized && layout.m() == layout.m_rates();
         let balanced = 1 + both as usize;
-        let follows = dynamics.may_follow().is_some();
+        let follows = e.follows;
         for (of, load) in [Unknown::Lambda, Unknown::Mu].into_iter().zip(&mut e.loads).take(balanced) {
             let (given, taken, reaction) = match of {
                 Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),

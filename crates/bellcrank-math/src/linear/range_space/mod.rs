@@ -394,7 +394,10 @@ impl RangeSpace {
     #[inline(always)]
     fn solve_near(&mut self, rhs: &mut [f64], of: Of) {
         let (x, lambda) = rhs.split_at_mut(self.n);
-        assert!(x.len() == self.f.len() && lambda.len() == self.y.len(), "a right-hand side has a number for each unknown");
+        assert!(
+            x.len() == self.f.len() && lambda.len() == self.y.len(),
+            "a right-hand side has a number for each unknown"
+        );
         lambda.iter_mut().for_each(|l| *l = -*l);
         // SAFETY: the lists fit arrays of these sizes.
         unsafe {

@@ -73,20 +73,14 @@ impl System {
         let factor = |piece: Piece| terms.iter().filter(|t| t.1 == piece).map(|t| t.0).sum::<f64>();
         let [mass, force, reactions] = [Piece::MassAccel, Piece::Force, Piece::GtLambda].map(factor);
         let (w, scratch) = realized_with_scratch(w);
-        let few = self.has_few_constraints();
-        set_each_block(&self.layout.bodies, out, |b, out| {
-            let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
-            each!(&self.bodies[b], body => {
-                body.add_mass_times(frame, mass, &at.vdot[range.clone()], out);
-                body.add_weight(frame, self.model.gravity, force, out);
-                body.add_inner(frame, force, &at.v[range], out);
-            });
-            if !few {
-                self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, &w, out);
-            }
-        });
-        if few && reactions != 0.0 {
+        if self.has_few_constraints() {
+            set_each_block(&self.layout.bodies, out, |b, out| self.add_own_balance(b, mass, force, at, &w, out));
             self.add_all_multipliers(reactions, Unknown::Lambda, at, &w, out);
+        } else {
+            set_each_block(&self.layout.bodies, out, |b, out| {
+                self.add_own_balance(b, mass, force, at, &w, out);
+                self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, &w, out);
+            });
         }
         for &(c, piece) in terms {
             match piece {
@@ -95,6 +89,17 @@ impl System {
                 _ => self.add_piece(c, piece, at, &w, scratch, out),
             }
         }
+    }
+
+    /// out += m M v̇ + c f of one body, with the forces of the body itself.
+    #[inline(always)]
+    fn add_own_balance(&self, b: usize, mass: f64, force: f64, at: &Point, w: &Realized, out: &mut [f64]) {
+        let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+        each!(&self.bodies[b], body => {
+            body.add_mass_times(frame, mass, &at.vdot[range.clone()], out);
+            body.add_weight(frame, self.model.gravity, force, out);
+            body.add_inner(frame, force, &at.v[range], out);
+        });
     }
 
     /// Whether there are so few constraints that threads are of no use, and one pass over all of them costs least.

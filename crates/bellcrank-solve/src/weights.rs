@@ -87,10 +87,10 @@ pub fn root_mean_square(parts: &[(&Vec<f64>, &[f64])]) -> f64 {
     let mut sum = 0.0;
     let mut count = 0usize;
     for (w, x) in parts {
-        for (w, x) in w.iter().zip(x.iter()) {
-            sum += (w * x) * (w * x);
-            count += (*w != 0.0) as usize;
-        }
+        let n = w.len().min(x.len());
+        w[..n].iter().zip(&x[..n]).for_each(|(w, x)| sum += (w * x) * (w * x));
+        // by itself, since the sum is in order and this need not be
+        count += w[..n].iter().filter(|w| **w != 0.0).count();
     }
     (sum / count.max(1) as f64).sqrt()
 }

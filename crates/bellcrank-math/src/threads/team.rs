@@ -226,7 +226,7 @@ pub fn largest(x: &[f64]) -> f64 {
         let mut most = [0.0f64; 4];
         let (lanes, rest) = x[range].as_chunks::<4>();
         for lane in lanes {
-            most.iter_mut().zip(lane).for_each(|(m, x)| *m = m.max(x.abs()));
+            most.iter_mut().zip(lane).for_each(|(m, x)| *m = if x.abs() > *m { x.abs() } else { *m });
         }
         numbers::largest(most.iter().chain(rest))
     };

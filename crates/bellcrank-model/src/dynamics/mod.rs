@@ -185,6 +185,11 @@ pub trait Dynamics:
     /// Computes what the pieces need of this point (poses, G), unless the workspace holds it already.
     fn realize(&self, at: &Point, w: &mut Workspace);
 
+    /// Computes what the power needs of this point (poses); what else pieces need may be missing, and the workspace stays invalid then.
+    fn place(&self, at: &Point, w: &mut Workspace) {
+        self.realize(at, w);
+    }
+
     /// `out += c · piece` at a realized point.
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]);
 

@@ -249,6 +249,19 @@ impl Bushing {
         e
     }
 
+    fn energy(&self, o: &Offset) -> f64 {
+        let x = self.deformation(o);
+        let e = self.stiffness.times(x);
+        let along = |half: usize| (e[half] * 0.5 - self.preload[half]).dot(x[half]);
+        along(0) + along(1) + self.curves.iter().map(|(p, curve)| curve.integral(x[p / 3][p % 3])).sum::<f64>()
+    }
+
+    /// The power of the dampers.
+    fn loss(&self, o: &Offset) -> f64 {
+        let e = self.damping.times(o.rate);
+        -(e[0].dot(o.rate[0]) + e[1].dot(o.rate[1]))
+    }
+
     /// K + F′(x).
     fn tangent(&self, o: &Offset) -> Blocks {
         let x = self.deformation(o);
@@ -384,16 +397,14 @@ impl Force for Bushing {
     }
 
     fn stored(&self, at: &Seen) -> f64 {
-        let o = Offset::of(at, self.space);
-        let x = self.deformation(&o);
-        let e = self.stiffness.times(x);
-        let along = |half: usize| (e[half] * 0.5 - self.preload[half]).dot(x[half]);
-        along(0) + along(1) + self.curves.iter().map(|(p, curve)| curve.integral(x[p / 3][p % 3])).sum::<f64>()
+        self.energy(&Offset::of(at, self.space))
     }
     fn power(&self, at: &Seen) -> f64 {
+        self.loss(&Offset::of(at, self.space))
+    }
+    fn stored_and_power(&self, at: &Seen) -> (f64, f64) {
         let o = Offset::of(at, self.space);
-        let e = self.damping.times(o.rate);
-        -(e[0].dot(o.rate[0]) + e[1].dot(o.rate[1]))
+        (self.energy(&o), self.loss(&o))
     }
     fn has_power(&self) -> bool {
         !self.damping.is_zero()
@@ -421,7 +432,10 @@ impl Force for Bushing {
         turns && self.space == Space::Space
     }
     fn limit(&self, at: &Seen) -> Option<(Limit, f64)> {
-        let turned = || Offset::of(at, self.space).x[1].norm() / std::f64::consts::PI;
+        // 1 + 2 cos θ = tr R₁ᵀR₂
+        let trace =
+            || at.ends[0].r.0.iter().flatten().zip(at.ends[1].r.0.iter().flatten()).map(|(a, b)| a * b).sum::<f64>();
+        let turned = || (0.5 * (trace() - 1.0)).clamp(-1.0, 1.0).acos() / std::f64::consts::PI;
         self.is_limited().then(|| (Limit::Turn, turned()))
     }
 }

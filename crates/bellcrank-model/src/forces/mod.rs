@@ -93,6 +93,10 @@ pub trait Force: Send + Sync {
     fn power(&self, _at: &Seen) -> f64 {
         0.0
     }
+    /// Both, where both are wanted.
+    fn stored_and_power(&self, at: &Seen) -> (f64, f64) {
+        (self.stored(at), self.power(at))
+    }
     /// What in it feeds energy in, or pushes away from rest: a sentence's end after its name; nothing in most.
     fn unstable(&self) -> Option<String> {
         None

@@ -120,6 +120,8 @@ pub struct TreeSpace {
     /// The coordinates and chart centres that the poses belong to.
     pub(super) q: Vec<f64>,
     pub(super) centres: Vec<Quat>,
+    /// The velocities that `twist` and the Cartesian ones belong to, at these poses; empty where they have not been computed.
+    pub(super) v: Vec<f64>,
     /// Whether the poses are those of the point.
     pub(super) placed: bool,
     pub(super) columns: super::derivatives::Columns,

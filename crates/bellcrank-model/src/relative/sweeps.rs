@@ -54,6 +54,7 @@ impl Relative {
     /// Poses, twists and the Cartesian coordinates and velocities of a point.
     pub(super) fn place(&self, at: &Point, t: &mut TreeSpace) {
         self.tree.locate(&at.q, &at.charts, t);
+        t.v.clear();
         t.q.clone_from(&at.q);
         t.centres.clone_from(&at.charts.centres);
         let c = &mut t.point;
@@ -115,10 +116,13 @@ impl Relative {
 
     /// The Cartesian velocities, states and multipliers of a point.
     pub(super) fn set_velocities(&self, at: &Point, t: &mut TreeSpace) {
-        let mut twist = std::mem::take(&mut t.twist);
-        self.tree.twists(&at.v, t, &mut twist);
-        t.twist = twist;
-        self.to_velocities(&at.v, false, t);
+        if t.v != at.v {
+            let mut twist = std::mem::take(&mut t.twist);
+            self.tree.twists(&at.v, t, &mut twist);
+            t.twist = twist;
+            self.to_velocities(&at.v, false, t);
+            t.v.clone_from(&at.v);
+        }
         t.point.z.clone_from(&at.z);
         t.point.charts.modes.clone_from(&at.charts.modes);
         t.point.charts.inputs.clone_from(&at.charts.inputs);

@@ -3,7 +3,6 @@
 use super::constraints::FEW;
 use super::tables::{Hinge, PLAIN};
 use super::*;
-use crate::parallel::MIN_BLOCKS;
 use bellcrank_math::Vec3;
 
 impl System {
@@ -73,7 +72,7 @@ impl System {
 
     /// out += c (g̈ − G v̇) of all constraints: of pins and hinges from their tables.
     pub(super) fn add_bias_to(&self, c: f64, at: &Point, w: &Realized, out: &mut [f64]) {
-        if self.constraints.len() >= 2 * MIN_BLOCKS {
+        if !self.has_few_constraints() {
             return each_block(&self.layout.constraints, out, |k, out| self.add_bias_of(c, k, at, w, out));
         }
         for pin in &self.tables.pins {

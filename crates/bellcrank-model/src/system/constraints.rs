@@ -56,6 +56,14 @@ impl System {
 
     /// (G u)_q at fixed u, at the level of frames.
     pub(super) fn drift(&self, c: &Constraint, at: &Point, w: &Realized, u: &[f64]) -> Drift {
+        if let [Some(Plain::Coincide(d)), None, ..] = c.plain {
+            // p₂ − p₁: rows ∓1, which nothing bends
+            let mut rows = [Row::default(); MAX_ROWS];
+            for (i, row) in rows[..d].iter_mut().enumerate() {
+                (row[0].lin[i], row[1].lin[i]) = (-1.0, 1.0);
+            }
+            return Drift { rows, bend: [Row::default(); MAX_ROWS] };
+        }
         let frames = self.frames(&c.ends, w, Some(u));
         let at = Frames { t: at.t, ends: &frames[..c.ends.len()], near: Self::near(c.angle, w) };
         let rows = self.rows_of(c, &at);

@@ -24,6 +24,9 @@ impl System {
         out: &mut [f64],
     ) {
         match piece {
+            Piece::GtLambda if self.has_few_constraints() => self.add_all_multipliers(c, Unknown::Lambda, at, w, out),
+            Piece::GtMu if self.has_few_constraints() => self.add_all_multipliers(c, Unknown::Mu, at, w, out),
+            Piece::Rate if self.flat() => add_scaled(c, &at.qdot, out),
             Piece::Rate | Piece::GtMu | Piece::GtLambda | Piece::MassAccel => {
                 each_block(&self.layout.bodies, out, |b, out| self.add_to_body(b, c, piece, at, w, out))
             }
@@ -38,7 +41,7 @@ impl System {
             }
             Piece::Position if !self.tables.mixed => add_scaled(c, w.gap, out),
             Piece::Position => each_block(&self.layout.constraints, out, |k, out| self.add_position(c, k, at, w, out)),
-            Piece::Velocity if self.gradients.holonomic && self.constraints.len() < 2 * MIN_BLOCKS => {
+            Piece::Velocity if self.gradients.holonomic && self.has_few_constraints() => {
                 self.add_velocities(c, at, w, out)
             }
             Piece::Velocity => each_block(&self.layout.rates, out, |k, out| {
@@ -70,15 +73,15 @@ impl System {
         let factor = |piece: Piece| terms.iter().filter(|t| t.1 == piece).map(|t| t.0).sum::<f64>();
         let [mass, force, reactions] = [Piece::MassAccel, Piece::Force, Piece::GtLambda].map(factor);
         let (w, scratch) = realized_with_scratch(w);
-        set_each_block(&self.layout.bodies, out, |b, out| {
-            let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
-            each!(&self.bodies[b], body => {
-                body.add_mass_times(frame, mass, &at.vdot[range.clone()], out);
-                body.add_weight(frame, self.model.gravity, force, out);
-                body.add_inner(frame, force, &at.v[range], out);
+        if self.has_few_constraints() {
+            set_each_block(&self.layout.bodies, out, |b, out| self.add_own_balance(b, mass, force, at, &w, out));
+            self.add_all_multipliers(reactions, Unknown::Lambda, at, &w, out);
+        } else {
+            set_each_block(&self.layout.bodies, out, |b, out| {
+                self.add_own_balance(b, mass, force, at, &w, out);
+                self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, &w, out);
             });
-            self.add_multipliers(b, reactions, Unknown::Lambda, &at.lambda, &w, out);
-        });
+        }
         for &(c, piece) in terms {
             match piece {
                 Piece::MassAccel | Piece::GtLambda => {}
@@ -86,6 +89,22 @@ impl System {
                 _ => self.add_piece(c, piece, at, &w, scratch, out),
             }
         }
+    }
+
+    /// out += m M v̇ + c f of one body, with the forces of the body itself.
+    #[inline(always)]
+    fn add_own_balance(&self, b: usize, mass: f64, force: f64, at: &Point, w: &Realized, out: &mut [f64]) {
+        let (range, frame) = (self.layout.bodies[b].clone(), &w.bodies[b]);
+        each!(&self.bodies[b], body => {
+            body.add_mass_times(frame, mass, &at.vdot[range.clone()], out);
+            body.add_weight(frame, self.model.gravity, force, out);
+            body.add_inner(frame, force, &at.v[range], out);
+        });
+    }
+
+    /// Whether there are so few constraints that threads are of no use, and one pass over all of them costs least.
+    pub(super) fn has_few_constraints(&self) -> bool {
+        self.constraints.len() < 2 * MIN_BLOCKS
     }
 
     /// `out += c · piece` for one body; of the forces only those of the body itself: weight, gyroscopic and inner ones.
@@ -140,13 +159,14 @@ impl System {
         let z = self.layout.states.get(f.states as usize).map_or(&[][..], |range| &at.z[range.clone()]);
         let mode = f.slot.and_then(|slot| at.charts.modes.get(slot).copied()).unwrap_or(BY_VALUE);
         // a multiplier that holds the force in another mode says nothing about this one
-        let held = f.held.as_ref().filter(|(held, _)| *held == mode);
-        let blocks = held.map_or(0..0, |(_, blocks)| blocks.clone());
-        let mut multipliers = blocks.flat_map(|k| self.layout.constraints[k].clone()).map(|row| at.lambda[row]);
-        let mut next = || multipliers.next().unwrap_or(0.0);
-        let (lambda, across) = (next(), [next(), next()]);
-        let rows = f.follows.map(|block| self.layout.constraints[block].clone());
-        let reaction = rows.and_then(|rows| at.lambda.get(rows)).unwrap_or_default();
+        let (mut lambda, mut across) = (0.0, [0.0; 2]);
+        if let Some((_, blocks)) = f.held.as_ref().filter(|(held, _)| *held == mode) {
+            let rows = blocks.clone().flat_map(|k| self.layout.constraints[k].clone());
+            let places = [&mut lambda].into_iter().chain(&mut across);
+            places.zip(rows).for_each(|(place, row)| *place = at.lambda[row]);
+        }
+        let rows = |block: usize| at.lambda.get(self.layout.constraints[block].clone()).unwrap_or_default();
+        let reaction = f.follows.map_or(&[][..], rows);
         let inputs = if w.signals.is_empty() { &at.charts.inputs } else { w.signals };
         let (ends, near) = (&frames[..f.ends.len()], Self::near(f.angle, w));
         Seen { t: at.t, inputs, ends, near, z, mode, lambda, across, reaction }
@@ -156,8 +176,14 @@ impl System {
     pub(super) fn projected_multipliers(&self, at: &Point, w: &Realized, x: &mut Vec<f64>) {
         x.clear();
         x.resize(self.layout.n(), 0.0);
+        let few = self.has_few_constraints();
+        if few {
+            self.add_all_multipliers(1.0, Unknown::Mu, at, w, x);
+        }
         each_block(&self.layout.bodies, x, |b, x| {
-            self.add_multipliers(b, 1.0, Unknown::Mu, &at.mu, w, x);
+            if !few {
+                self.add_multipliers(b, 1.0, Unknown::Mu, &at.mu, w, x);
+            }
             each!(&self.bodies[b], body => body.divide_by_mass(&w.bodies[b], x));
         });
     }

@@ -6,6 +6,48 @@ use crate::parallel::{MIN_BLOCKS, add_scaled};
 use bellcrank_math::threads::team;
 use bellcrank_math::{Quat, Vec3, rotation};
 
+/// to ← from, which mostly has the same size, and often none.
+fn keep<T: Copy>(from: &[T], to: &mut Vec<T>) {
+    if to.len() != from.len() {
+        to.clear();
+        to.extend_from_slice(from);
+    } else if !from.is_empty() {
+        to.copy_from_slice(from);
+    }
+}
+
+/// What the poses, g and G in a workspace belong to, where they are kept: the equations, by their address, and all of a point that they
+/// depend on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    of: Option<usize>,
+    t: f64,
+    q: Vec<f64>,
+    centres: Vec<Quat>,
+    inputs: Vec<f64>,
+}
+
+impl Standing {
+    /// Whether they belong to these equations at this point.
+    pub fn is(&self, of: &System, at: &Point) -> bool {
+        let same = self.q == at.q && self.t == at.t && self.of == Some(std::ptr::from_ref(of).addr());
+        same && self.centres == at.charts.centres && self.inputs == at.charts.inputs
+    }
+
+    /// They do from now on.
+    pub fn come(&mut self, of: &System, at: &Point) {
+        (self.of, self.t) = (Some(std::ptr::from_ref(of).addr()), at.t);
+        keep(&at.q, &mut self.q);
+        keep(&at.charts.centres, &mut self.centres);
+        keep(&at.charts.inputs, &mut self.inputs);
+    }
+
+    /// They are about to belong to something else.
+    pub fn leave(&mut self) {
+        self.of = None;
+    }
+}
+
 impl System {
     /// The poses of all bodies.
     pub(super) fn locate(&self, q: &[f64], charts: &Charts, bodies: &mut [BodyFrame]) {
@@ -43,15 +85,20 @@ impl System {
         }
     }
 
-    #[inline]
     fn frame_on(&self, b: usize, on: &Attachment, w: &Realized, v: Option<&[f64]>) -> Frame {
+        let mut frame = Frame::default();
+        self.set_frame(b, on, w, v, &mut frame);
+        frame
+    }
+
+    /// Sets a frame that is at rest: in its place, since it is large.
+    fn set_frame(&self, b: usize, on: &Attachment, w: &Realized, v: Option<&[f64]>, out: &mut Frame) {
         let frame = &w.bodies[b];
         each!(&self.bodies[b], body => {
-            let (v, w) = match v {
-                Some(v) => body.twist(frame, on, &v[self.layout.bodies[b].clone()]),
-                None => Default::default(),
-            };
-            Frame { p: body.point(frame, on), r: body.rotation(frame, on), v, w }
+            (out.p, out.r) = (body.point(frame, on), body.rotation(frame, on));
+            if let Some(v) = v {
+                (out.v, out.w) = body.twist(frame, on, &v[self.layout.bodies[b].clone()]);
+            }
         })
     }
 
@@ -60,7 +107,10 @@ impl System {
     pub(super) fn frames(&self, ends: &[SystemEnd], w: &Realized, v: Option<&[f64]>) -> [Frame; MAX_ENDS] {
         let mut out = [Frame::default(); MAX_ENDS];
         for (f, end) in out.iter_mut().zip(ends) {
-            *f = self.frame(end, w, v);
+            match end.body {
+                GROUND => (f.p, f.r) = (end.on.point, end.on.axes),
+                b => self.set_frame(b as usize, &end.on, w, v, f),
+            }
         }
         out
     }

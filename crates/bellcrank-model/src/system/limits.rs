@@ -49,24 +49,25 @@ impl System {
     /// What is beyond the range in which its equations are right.
     pub(super) fn beyond_limits(&self, at: &Point, w: &Realized) -> Vec<BeyondLimit> {
         let mut out = Vec::new();
-        let mut add = |name: String, limit: Limit, ratio: f64| {
+        // looked at in every step: nothing is named that is within its limits
+        let mut add = |name: &dyn Fn() -> String, limit: Limit, ratio: f64| {
             if ratio > limit.bound() {
-                out.push(BeyondLimit { name, limit, ratio });
+                out.push(BeyondLimit { name: name(), limit, ratio });
             }
         };
         for (b, range) in self.layout.bodies.iter().enumerate() {
             let Some(of) = each!(&self.bodies[b], body => body.deformable()) else { continue };
             let rigid = range.len() - of.count();
             let (q, v) = (&at.q[range.clone()], &at.v[range.clone()]);
-            add(self.name(Unknown::Q, b), Limit::Deflection, of.deflection(&q[rigid..]));
-            add(self.name(Unknown::Q, b), Limit::Spin, of.swing(v) / of.lowest());
+            add(&|| self.name(Unknown::Q, b), Limit::Deflection, of.deflection(&q[rigid..]));
+            add(&|| self.name(Unknown::Q, b), Limit::Spin, of.swing(v) / of.lowest());
         }
         for c in self.limited() {
             let frames = self.frames(&c.ends, w, None);
             let seen = Frames { t: at.t, ends: &frames[..c.ends.len()], near: &[] };
             let Some(joint) = c.joint else { continue };
             for (limit, ratio) in c.equations.iter().filter_map(|e| e.limit(&seen)) {
-                add(format!("joint `{}`", self.model.joints[joint].name), limit, ratio);
+                add(&|| format!("joint `{}`", self.model.joints[joint].name), limit, ratio);
             }
         }
         for (f, entry) in self.forces.iter().zip(&self.model.forces) {
@@ -75,7 +76,7 @@ impl System {
             }
             let frames = self.frames(&f.ends, w, Some(&at.v));
             if let Some((limit, ratio)) = f.force.limit(&self.seen(f, at, &frames, w)) {
-                add(format!("force `{}`", entry.name), limit, ratio);
+                add(&|| format!("force `{}`", entry.name), limit, ratio);
             }
         }
         out

@@ -156,6 +156,7 @@ struct SystemCache {
     scratch: Vec<f64>,
     signals: Vec<f64>,
     guests: Vec<f64>,
+    standing: kinematics::Standing,
 }
 
 /// What [`realize`](Dynamics::realize) computed for a point, as the pieces read it.
@@ -192,7 +193,7 @@ fn realized(w: &Workspace) -> Realized<'_> {
 /// What was realized in a workspace, and scratch beside it.
 #[inline]
 fn realized_with_scratch(w: &mut Workspace) -> (Realized<'_>, &mut Vec<f64>) {
-    let (SystemCache { bodies, near, gap, scratch, signals, guests }, jacobian) = w.parts();
+    let (SystemCache { bodies, near, gap, scratch, signals, guests, .. }, jacobian) = w.parts();
     (Realized { bodies, near, gap, jacobian, signals, guests }, scratch)
 }
 
@@ -202,9 +203,15 @@ fn place(end: &crate::model::End) -> SystemEnd {
 
 /// All pairs of ends that stand on bodies.
 fn pairs(ends: &[SystemEnd]) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let n = ends.len();
-    let stands = move |i: usize| ends[i].body != GROUND;
-    (0..n).filter(move |&i| stands(i)).flat_map(move |i| (0..n).filter(move |&j| stands(j)).map(move |j| (i, j)))
+    pairs_by(ends, 1)
+}
+
+/// Every so many of the n² pairs of n ends, as far as they stand on bodies: with n + 1, each end with itself.
+fn pairs_by(ends: &[SystemEnd], step: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let n = ends.len() as u32;
+    let stands = |i: &usize| ends[*i].body != GROUND;
+    let all = (0..n * n).step_by(step).map(move |k| ((k / n) as usize, (k % n) as usize));
+    all.filter(move |(i, j)| stands(i) && stands(j))
 }
 
 impl Constraint {
@@ -216,11 +223,22 @@ impl Constraint {
 
     /// The pairs of ends that (Gᵀλ)_q has blocks for: where equations are straight, each end with itself.
     fn bent_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        pairs(&self.ends).filter(|(i, j)| !self.straight || self.equations.is_empty() || i == j)
+        let alone = self.straight && !self.equations.is_empty();
+        pairs_by(&self.ends, if alone { self.ends.len() + 1 } else { 1 })
     }
 }
 
 impl System {
+    /// The poses of the bodies, and the angles that forces and equations use.
+    fn pose_all(&self, at: &Point, w: &mut Workspace) {
+        let SystemCache { bodies, near, standing, .. } = w.cache_mut();
+        standing.leave();
+        self.locate(&at.q, &at.charts, bodies);
+        if self.turns.act {
+            self.predict_angles(at, bodies, near);
+        }
+    }
+
     /// How the unknowns are grouped.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -247,6 +265,7 @@ impl Dynamics for System {
             scratch: vec![0.0; self.layout.n()],
             signals: Vec::new(),
             guests: Vec::new(),
+            standing: kinematics::Standing::default(),
         };
         Workspace::new(self.gradients.size, cache)
     }
@@ -255,14 +274,25 @@ impl Dynamics for System {
         if w.valid {
             return;
         }
-        let (SystemCache { bodies, near, gap, .. }, jacobian) = w.parts();
-        self.locate(&at.q, &at.charts, bodies);
-        if self.turns.act {
-            self.predict_angles(at, bodies, near);
+        // looks of monitors are often at the place of the last one
+        let keeps = self.has_few_constraints() && !self.turns.act;
+        if !(keeps && w.cache::<SystemCache>().standing.is(self, at)) {
+            self.pose_all(at, w);
+            let (SystemCache { bodies, near, gap, standing, .. }, jacobian) = w.parts();
+            self.realize_constraints(at, &Realized { near, ..Realized::poses(bodies) }, jacobian, gap);
+            if keeps {
+                standing.come(self, at);
+            }
         }
-        self.realize_constraints(at, &Realized { near, ..Realized::poses(bodies) }, jacobian, gap);
         self.refresh_signals(at, w);
         w.valid = true;
+    }
+
+    fn place(&self, at: &Point, w: &mut Workspace) {
+        if !w.valid {
+            self.pose_all(at, w);
+            self.refresh_signals(at, w);
+        }
     }
 
     fn add(&self, c: f64, piece: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {

@@ -32,10 +32,9 @@ impl System {
         for f in self.forces.iter().filter(|f| f.force.stores() || with_power && f.force.has_power()) {
             let frames = self.frames(&f.ends, w, Some(&at.v));
             let seen = self.seen(f, at, &frames, w);
-            e.stored += f.force.stored(&seen);
-            if with_power {
-                e.power += f.force.power(&seen);
-            }
+            let (stored, power) =
+                if with_power { f.force.stored_and_power(&seen) } else { (f.force.stored(&seen), 0.0) };
+            (e.stored, e.power) = (e.stored + stored, e.power + power);
         }
         e
     }

@@ -1,6 +1,7 @@
 //! The start of a model, as its file describes it.
 
 use super::*;
+use crate::model::End;
 use crate::relative::Relative;
 use crate::subject::Place;
 use crate::subject::Subject;
@@ -31,10 +32,10 @@ impl System {
             });
         }
         // in the plane the angles of the bodies count turns from the start
-        let turn = |e: SystemEnd| match e.body {
+        let turn = |e: &End| match e.body {
             _ if self.model.space != Space::Plane => 0.0,
-            GROUND => angle_of(&e.on.axes),
-            b => self.model.bodies[b as usize].angle + angle_of(&e.on.axes),
+            None => angle_of(&e.on.axes),
+            Some(b) => self.model.bodies[b].angle + angle_of(&e.on.axes),
         };
         let from_start = |a: &turns::Angle| match a.of {
             turns::Owner::Force(f) => self.forces[f as usize].force.counts_from_start(),

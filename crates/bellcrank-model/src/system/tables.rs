@@ -143,6 +143,8 @@ macro_rules! with_block {
             (5, 6) => $call::<5, 6>(5, 6, $($argument),*),
             (4, 6) => $call::<4, 6>(4, 6, $($argument),*),
             (3, 6) => $call::<3, 6>(3, 6, $($argument),*),
+            (1, 6) => $call::<1, 6>(1, 6, $($argument),*),
+            (6, 6) => $call::<6, 6>(6, 6, $($argument),*),
             (2, 4) => $call::<2, 4>(2, 4, $($argument),*),
             (1, 4) => $call::<1, 4>(1, 4, $($argument),*),
             (r, w) => $call::<0, 0>(r, w, $($argument),*),
@@ -421,6 +423,18 @@ impl System {
             let first = if of == Unknown::Mu { pull.rate } else { pull.row };
             let (g, lambda) = (&w.jacobian[pull.jacobian as usize..], &lambda[first as usize..]);
             with_block!(pull.rows as usize, pull.width as usize, pull_back, c, g, lambda, out);
+        }
+    }
+
+    /// out += c Gᵀλ, or c Gᵀμ over the holonomic constraints, for all bodies, where they are few. Each takes its constraints in the
+    /// same order.
+    pub(super) fn add_all_multipliers(&self, c: f64, of: Unknown, at: &Point, w: &Realized, out: &mut [f64]) {
+        let lambda = if of == Unknown::Mu { &at.mu } else { &at.lambda };
+        for t in self.gradients.blocks.iter().filter(|t| of != Unknown::Mu || t.holonomic) {
+            let first = if of == Unknown::Mu { t.rate } else { t.row };
+            let (g, lambda) = (&w.jacobian[t.jacobian as usize..], &lambda[first as usize..]);
+            let out = &mut out[t.column as usize..];
+            with_block!(t.rows as usize, t.width as usize, pull_back, c, g, lambda, out);
         }
     }
 

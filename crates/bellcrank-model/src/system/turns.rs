@@ -1,6 +1,7 @@
 //! Joint angles over many turns: which turn an angle is on is counted from one accepted step to the next.
 
 use super::*;
+use crate::model::End;
 use bellcrank_math::threads::team;
 
 /// Bodies may turn against each other by this much, in rad, before turns are counted again; angles are unambiguous up
@@ -53,14 +54,15 @@ impl System {
         if passed > 0.0 && s.charts.rates.len() == self.turns.angles.len() && self.can_wait(passed, &s.v) {
             return;
         }
-        let bodies = &mut w.cache_mut::<SystemCache>().bodies;
+        let SystemCache { bodies, standing, .. } = w.cache_mut();
+        standing.leave();
         self.locate(&s.q, &s.charts, bodies);
         let w = &Realized::poses(bodies);
         s.charts.rates.resize(self.turns.angles.len(), 0.0);
         for (angle, (old, old_rate)) in
             self.turns.angles.iter().zip(s.charts.angles.iter_mut().zip(&mut s.charts.rates))
         {
-            let ends = self.ends_of(angle).map(|e| self.frame(&e, w, Some(&s.v)));
+            let ends = self.frames_of(angle, w, &s.v);
             let seen = Frames { t: s.t, ends: &ends, near: &[] };
             let gradient = angle.motion.gradient(&seen);
             let rate = gradient[0].on(&ends[0]) + gradient[1].on(&ends[1]);
@@ -92,17 +94,21 @@ impl System {
 
     /// The rate of a counted angle.
     fn turn_rate(&self, angle: &Angle, at: &Point, w: &Realized) -> f64 {
-        let ends = self.ends_of(angle).map(|e| self.frame(&e, w, Some(&at.v)));
+        let ends = self.frames_of(angle, w, &at.v);
         let gradient = angle.motion.gradient(&Frames { t: at.t, ends: &ends, near: &[] });
         gradient[0].on(&ends[0]) + gradient[1].on(&ends[1])
     }
 
     /// The places an angle is measured between.
-    pub(super) fn ends_of(&self, angle: &Angle) -> [SystemEnd; 2] {
+    pub(super) fn ends_of(&self, angle: &Angle) -> [&End; 2] {
         let ends = match angle.of {
             Owner::Joint(j) => &self.model.joints[j as usize].ends,
             Owner::Force(f) => &self.model.forces[f as usize].ends,
         };
-        angle.ends.map(|k| place(&ends[k as usize]))
+        angle.ends.map(|k| &ends[k as usize])
+    }
+
+    fn frames_of(&self, angle: &Angle, w: &Realized, v: &[f64]) -> [Frame; 2] {
+        self.ends_of(angle).map(|end| self.frame_at(end, w, Some(v)))
     }
 }

@@ -252,8 +252,8 @@ fn largest(bodies: &[Range<usize>], weights: &Weights, n: usize, e: &[f64]) -> u
     let size = |r: &Range<usize>| {
         r.clone().map(|i| (e[i] * weights.q[i]).abs().max((e[n + i] * weights.v[i]).abs())).fold(0.0, f64::max)
     };
-    let worst = bodies.iter().enumerate().max_by(|(_, a), (_, b)| size(a).total_cmp(&size(b)));
-    worst.map_or(0, |(b, _)| b)
+    let sizes = bodies.iter().map(size).enumerate();
+    sizes.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(b, _)| b)
 }
 
 /// Starts the method, with a first step of its own choice unless it is fixed.

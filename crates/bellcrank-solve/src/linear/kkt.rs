@@ -304,17 +304,27 @@ impl Kkt {
     /// The multipliers with Gᵀλ = r as far as can be: by least squares in the norm of M⁻¹, or on the
     /// dependent coordinates of a partition; with the present factors.
     pub fn multipliers(&mut self, r: &[f64], lambda: &mut [f64]) -> Result<(), LinearError> {
-        self.rhs.fill(0.0);
         if self.recursive {
             return Ok(());
         }
+        let (top, bottom) = self.rhs.split_at_mut(self.n);
+        bottom.fill(0.0);
         match &self.independent {
-            None => self.rhs[..self.n].copy_from_slice(r),
-            Some(x) => (0..self.n).filter(|i| x[*i] < 0.5).for_each(|i| self.rhs[i] = r[i]),
+            None => top.copy_from_slice(r),
+            Some(x) => top.iter_mut().zip(r).zip(x).for_each(|((t, r), x)| *t = if *x < 0.5 { *r } else { 0.0 }),
         }
         self.solve(Of::Multipliers)?;
         lambda.copy_from_slice(&self.rhs[self.n..]);
         Ok(())
+    }
+
+    /// out −= Gᵀλ, or Gᵀμ, at a realized point.
+    pub fn take_reactions(&mut self, reaction: Piece, at: &Point, w: &mut Workspace, out: &mut [f64]) {
+        let multipliers = if reaction == Piece::GtMu { &at.mu } else { &at.lambda };
+        // only where all constraints are holonomic: both have the same rows
+        if !self.quick.made().is_some_and(|quick| quick.take_pull(&w.jacobian, multipliers, out)) {
+            self.dynamics.add(-1.0, reaction, at, w, out);
+        }
     }
 
     /// The rows of G at a realized point, as (column, value) pairs.

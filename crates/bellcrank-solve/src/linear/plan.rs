@@ -118,12 +118,14 @@ pub fn matrix_plan(needs: MatrixNeeds) -> MatrixPlan {
     let pivots = matches!(linear, LinearPlan::Dense | LinearPlan::Pivoting);
     let full = fixed && !pivots && iteration == Iteration::Full;
     let lean = full && condensed && sparse;
+    let kept = full && !lean && !asked && bodies < LARGE && formulation.index > 1 && formulation.additive.is_none();
     MatrixPlan {
         condensed,
         lean,
         symmetric: lean && !formulation.splits(),
-        decoupled: formulation.splits() && constrained,
-        kept: full && !lean && !asked && bodies < LARGE && formulation.index > 1 && formulation.additive.is_none(),
+        // where factors are kept, what one system of two leaves to the next correction costs more than the whole matrix
+        decoupled: formulation.splits() && constrained && !kept,
+        kept,
     }
 }
 

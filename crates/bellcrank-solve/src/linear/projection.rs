@@ -3,6 +3,7 @@
 use super::kkt::Kkt;
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::numbers;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::{Dynamics, Point, Workspace};
 use std::sync::Arc;
@@ -91,7 +92,7 @@ pub fn project_with_factors(
     let small = 1e-8 * dynamics.length();
     for _ in 0..CORRECTIONS {
         let delta = with.project(at, w, &|w, rows| add_position_residual(dynamics, -1.0, at, w, rows))?;
-        let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
+        let largest = numbers::largest(delta);
         dynamics.retract(1.0, &mut at.q, delta);
         w.invalidate();
         dynamics.realize(at, w);
@@ -99,10 +100,10 @@ pub fn project_with_factors(
             break;
         }
     }
-    let speed = at.v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let speed = numbers::largest(&at.v);
     for _ in 0..CORRECTIONS {
         let delta = with.project(at, w, &|w, rows| add_velocity_residual(dynamics, -1.0, at, w, rows))?;
-        let largest = delta.iter().fold(0.0f64, |m, d| m.max(d.abs()));
+        let largest = numbers::largest(delta);
         at.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
         if largest < 1e-8 * speed {
             break;

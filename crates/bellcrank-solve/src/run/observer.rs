@@ -191,6 +191,13 @@ impl Observer {
         self.dynamics.realize(&self.point, &mut self.w);
     }
 
+    /// The same as far as the power needs them.
+    pub fn pose(&mut self) {
+        self.point.set(&self.state);
+        self.w.invalidate();
+        self.dynamics.place(&self.point, &mut self.w);
+    }
+
     /// v̇ and λ at `self.state`.
     pub fn accelerate(&mut self) -> Result<(), StepError> {
         self.place();

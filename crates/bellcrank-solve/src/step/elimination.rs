@@ -8,6 +8,7 @@ use crate::linear::partition::Partition;
 use crate::newton::Iteration;
 use crate::weights::root_mean_square;
 use bellcrank_math::linear::solver::LinearError;
+use bellcrank_math::numbers::largest;
 use bellcrank_math::tape::Tape;
 use bellcrank_model::{Piece, Point, Unknown};
 
@@ -16,6 +17,8 @@ pub(super) struct Elimination {
     kkt: Kkt,
     /// Whether matrices are formed on the manifold; else the system is that of a partition.
     pub(super) on_manifold: bool,
+    /// Whether loads may follow reactions.
+    follows: bool,
     pub(super) factored: bool,
     /// The trial point, while the step's own stands on the manifold.
     pub(super) aside: Point,
@@ -63,14 +66,17 @@ impl Step {
     pub fn prepare(&mut self, iteration: Iteration) {
         let (dynamics, layout) = (&self.dynamics, self.dynamics.layout());
         let on_manifold = iteration == Iteration::Auto;
-        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| Elimination {
-            kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
-            on_manifold,
-            factored: false,
-            aside: self.point.clone(),
-            loads: [vec![0.0; layout.n()], vec![0.0; layout.n()]],
-            rest: vec![0.0; layout.n()],
-            change: vec![0.0; layout.m()],
+        self.elimination = (layout.m() > 0 && (on_manifold || iteration.splits())).then(|| {
+            Box::new(Elimination {
+                kkt: if on_manifold { Kkt::new(dynamics.clone()) } else { Kkt::partitioned(dynamics.clone()) },
+                on_manifold,
+                follows: dynamics.may_follow().is_some(),
+                factored: false,
+                aside: self.point.clone(),
+                loads: [vec![0.0; layout.n()], vec![0.0; layout.n()]],
+                rest: vec![0.0; layout.n()],
+                change: vec![0.0; layout.m()],
+            })
         });
     }
 
@@ -97,7 +103,7 @@ impl Step {
         // a nonholonomic row has no μ, and the system has none without it
         let both = stabilized && layout.m() == layout.m_rates();
         let balanced = 1 + both as usize;
-        let follows = dynamics.may_follow().is_some();
+        let follows = e.follows;
         for (of, load) in [Unknown::Lambda, Unknown::Mu].into_iter().zip(&mut e.loads).take(balanced) {
             let (given, taken, reaction) = match of {
                 Unknown::Lambda => (Piece::Force, Piece::MassAccel, Piece::GtLambda),
@@ -111,12 +117,11 @@ impl Step {
                     dynamics.add(-1.0, taken, point, w, load);
                 }
                 e.rest.copy_from_slice(load);
-                dynamics.add(-1.0, reaction, point, w, &mut e.rest);
+                e.kkt.take_reactions(reaction, point, w, &mut e.rest);
                 e.kkt.multipliers(&e.rest, &mut e.change)?;
                 let multipliers = if of == Unknown::Lambda { &mut point.lambda } else { &mut point.mu };
                 multipliers.iter_mut().zip(&e.change).for_each(|(l, d)| *l += d);
-                let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-                if largest(&e.change) <= BALANCED * largest(multipliers) {
+                if largest(&e.change) <= BALANCED * largest(&*multipliers) {
                     break;
                 }
             }
@@ -142,10 +147,10 @@ impl Step {
     /// Sets a row that the elimination of multipliers has computed but for its reactions; false if it is none of these.
     pub(super) fn set_balanced(&mut self, row: &EquationRow, eliminated: usize, out: &mut [f64]) -> bool {
         let which = BALANCED_ROWS.iter().take(eliminated).position(|terms| row.terms == terms[..]);
-        let (Some(which), Some(e)) = (which, &self.elimination) else { return false };
-        out.iter_mut().zip(&e.loads[which]).for_each(|(o, load)| *o = -load);
-        let (c, reaction) = BALANCED_ROWS[which][2];
-        self.dynamics.add(c, reaction, &self.point, &mut self.w, out);
+        let (Some(which), Some(e)) = (which, &mut self.elimination) else { return false };
+        out.copy_from_slice(&e.loads[which]);
+        e.kkt.take_reactions(BALANCED_ROWS[which][2].1, &self.point, &mut self.w, out);
+        out.iter_mut().for_each(|o| *o = -*o);
         true
     }
 
@@ -203,7 +208,6 @@ impl Step {
     /// Closes the constraints, or their rates, to rounding.
     fn close(&mut self, e: &mut Elimination, velocity: bool) -> Result<(), LinearError> {
         let (dynamics, w, point) = (&*self.dynamics, &mut self.w, &mut self.point);
-        let largest = |x: &[f64]| x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let scale = if velocity { largest(&point.v) } else { largest(&point.q) } + dynamics.length();
         for repetition in 0..2 * CLOSINGS {
             dynamics.realize(point, w);
@@ -211,17 +215,16 @@ impl Step {
                 // the factors are too old
                 e.kkt.prepare(point, w)?;
             }
-            let mut open = 0.0;
-            let delta = e.kkt.project(|rows| {
-                match velocity {
-                    true => add_velocity_residual(dynamics, -1.0, point, w, rows),
-                    false => add_position_residual(dynamics, -1.0, point, w, rows),
-                }
-                open = largest(rows);
-            })?;
-            if open <= CLOSED * scale {
+            let rows = &mut e.change;
+            rows.fill(0.0);
+            match velocity {
+                true => add_velocity_residual(dynamics, -1.0, point, w, rows),
+                false => add_position_residual(dynamics, -1.0, point, w, rows),
+            }
+            if largest(&*rows) <= CLOSED * scale {
                 break;
             }
+            let delta = e.kkt.project(|open| open.copy_from_slice(rows))?;
             if velocity {
                 point.v.iter_mut().zip(delta).for_each(|(v, d)| *v += d);
             } else {

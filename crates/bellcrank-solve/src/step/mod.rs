@@ -64,7 +64,7 @@ pub struct Step {
     /// What bounds corrections.
     pub limits: StepLimits,
     /// What eliminates the multipliers, in iterations that do.
-    elimination: Option<Elimination>,
+    elimination: Option<Box<Elimination>>,
     /// What the formulation adds to its table.
     correction: Box<dyn Correction>,
     w: Workspace,
@@ -284,6 +284,9 @@ impl Residual for Step {
         self.correction.enter(site!(self));
         let (condensed, rows) = (self.condensed, std::mem::take(&mut self.formulation.rows));
         for row in rows.iter().filter(|row| !(condensed && row.pairs == Unknown::V)) {
+            if self.unknowns.range(row.pairs).is_empty() {
+                continue;
+            }
             if self.set_balanced(row, eliminated, &mut r[self.unknowns.range(row.pairs)]) {
                 continue;
             }

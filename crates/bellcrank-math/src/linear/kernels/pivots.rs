@@ -76,6 +76,9 @@ struct Scratch {
     /// Pivot row of every column, or `usize::MAX`.
     row_of: Vec<usize>,
     row_used: Vec<bool>,
+    /// Rows and columns that may still have a pivot, ascending.
+    rows: Vec<usize>,
+    columns: Vec<usize>,
 }
 
 impl Pivots {
@@ -102,6 +105,8 @@ impl Pivots {
                 scale: vec![0.0; n],
                 row_of: vec![0; n],
                 row_used: vec![false; n],
+                rows: Vec::with_capacity(n),
+                columns: Vec::with_capacity(n),
             },
             ..Pivots::default()
         }
@@ -259,7 +264,7 @@ impl Pivots {
         class: Class,
     ) -> Result<(), LinearError> {
         let first = self.first + k;
-        let Scratch { work, scale: scales, row_of, row_used } = &mut self.scratch;
+        let Scratch { work, scale: scales, row_of, row_used, rows, columns } = &mut self.scratch;
         let w = &mut work[..n * n];
         for i in 0..n {
             w[i * n..(i + 1) * n].copy_from_slice(&d[i * stride..i * stride + n]);
@@ -280,12 +285,17 @@ impl Pivots {
         };
         row_used[..n].fill(false);
         row_of[..n].fill(usize::MAX);
+        for left in [&mut *rows, &mut *columns] {
+            left.clear();
+            left.extend((0..n).filter(|&i| !given(i)));
+        }
         let mut smallest = f64::INFINITY;
         for _ in 0..n {
             let mut best = (0.0, 0, 0);
-            for r in (0..n).filter(|&r| !row_used[r] && !given(r)) {
-                for c in (0..n).filter(|&c| row_of[c] == usize::MAX && !given(c)) {
-                    let size = w[r * n + c].abs() * scales[r] * scales[c];
+            for &r in rows.iter() {
+                let (row, scale) = (&w[r * n..(r + 1) * n], scales[r]);
+                for &c in columns.iter() {
+                    let size = row[c].abs() * scale * scales[c];
                     if size > best.0 {
                         best = (size, r, c);
                     }
@@ -295,9 +305,9 @@ impl Pivots {
             if size == 0.0 || size < least {
                 break;
             }
-            smallest = smallest.min(size);
-            row_used[r] = true;
-            row_of[c] = r;
+            (smallest, row_used[r], row_of[c]) = (smallest.min(size), true, r);
+            rows.retain(|&left| left != r);
+            columns.retain(|&left| left != c);
             exchange(w, n, r, c);
         }
         for row in (0..n).filter(|&r| !row_used[r]) {
@@ -325,19 +335,33 @@ impl Pivots {
     }
 }
 
-/// Exchanges unknown c with right-hand side r in y = W x: one step of Gauss–Jordan elimination.
+/// Exchanges unknown c with right-hand side r in y = W x: one step of Gauss–Jordan elimination. Common sizes are compile-time
+/// constants.
 #[inline]
 fn exchange(w: &mut [f64], n: usize, r: usize, c: usize) {
+    match n {
+        2 => exchange_within(w, 2, r, c),
+        3 => exchange_within(w, 3, r, c),
+        4 => exchange_within(w, 4, r, c),
+        5 => exchange_within(w, 5, r, c),
+        6 => exchange_within(w, 6, r, c),
+        _ => exchange_within(w, n, r, c),
+    }
+}
+
+#[inline(always)]
+fn exchange_within(w: &mut [f64], n: usize, r: usize, c: usize) {
     let inverse = w[r * n + c].recip();
-    for j in 0..n {
-        w[r * n + j] *= inverse;
+    for x in &mut w[r * n..r * n + n] {
+        *x *= inverse;
     }
     w[r * n + c] = inverse;
-    for i in (0..n).filter(|&i| i != r) {
-        let factor = w[i * n + c];
-        w[i * n + c] = 0.0;
-        for j in 0..n {
-            w[i * n + j] -= factor * w[r * n + j];
+    let (before, rest) = w.split_at_mut(r * n);
+    let (own, after) = rest.split_at_mut(n);
+    for row in before.chunks_exact_mut(n).chain(after.chunks_exact_mut(n)) {
+        let factor = std::mem::take(&mut row[c]);
+        for (x, own) in row.iter_mut().zip(&*own) {
+            *x -= factor * own;
         }
     }
 }

@@ -9,7 +9,7 @@ mod products;
 mod tests;
 
 use crate::tape::Tape;
-use products::{Apply, MOST, Multiply, Product, Scale, Take, Update, Within, block, block_mut, each};
+use products::{Apply, MOST, Multiply, Product, Scale, Take, Update, Within, each, fit, mark_runs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -51,6 +51,8 @@ pub struct RangeSpace {
     pivots: Vec<Pivot>,
     lowers: Vec<Product>,
     updates: Vec<Product>,
+    /// G by blocks.
+    touches: Vec<Product>,
     /// W by blocks, and L by blocks in the order of elimination.
     pulls: Vec<Product>,
     spread: Vec<Product>,
@@ -140,7 +142,7 @@ impl RangeSpace {
         constraints: &[Range<usize>],
         gradients: &[(u32, u32)],
     ) -> Option<RangeSpace> {
-        if bodies.iter().chain(constraints).any(|range| range.len() > MOST) {
+        if bodies.iter().chain(constraints).any(|range| !(1..=MOST).contains(&range.len())) {
             return None;
         }
         let mut own = RangeSpace { diagonal: true, ..RangeSpace::default() };
@@ -168,7 +170,37 @@ impl RangeSpace {
         own.gradients = from;
         let order = order(constraints.len(), &touching);
         own.sum(bodies, constraints, &touching, &order);
-        Some(own)
+        own.mark();
+        own.fits().then_some(own)
+    }
+
+    /// Marks the runs of products of one size in all lists.
+    fn mark(&mut self) {
+        for p in &self.pivots {
+            mark_runs(&mut self.lowers[p.lower.start as usize..p.lower.end as usize]);
+            mark_runs(&mut self.updates[p.updates.start as usize..p.updates.end as usize]);
+        }
+        let RangeSpace { masses, weigh, gram, touches, pulls, spread, gather, divide, .. } = self;
+        [masses, weigh, gram, touches, pulls, spread, gather, divide].into_iter().for_each(|list| mark_runs(list));
+    }
+
+    /// Whether all products lie inside their arrays, as their accesses without bounds checks rely on.
+    fn fits(&self) -> bool {
+        let (mass, weighed, s) = (self.inverse_mass.len(), self.weighed.len(), self.s.len());
+        let (lower, inverse, n, m) = (self.lower.len(), self.inverse.len(), self.f.len(), self.y.len());
+        let lists = [
+            (&self.masses, [mass, n, n]),
+            (&self.weigh, [self.gradients, mass, weighed]),
+            (&self.gram, [self.gradients, weighed, s]),
+            (&self.lowers, [s, inverse, lower]),
+            (&self.updates, [lower, s, s]),
+            (&self.touches, [self.gradients, n, m]),
+            (&self.pulls, [weighed, n, m]),
+            (&self.spread, [lower, m, m]),
+            (&self.gather, [lower, m, m]),
+            (&self.divide, [inverse, m, m]),
+        ];
+        lists.iter().all(|(list, lengths)| fit(list, *lengths))
     }
 
     /// W and S body by body, then the elimination of S.
@@ -191,6 +223,7 @@ impl RangeSpace {
                 let c = room(&mut self.weighed, (inner * size(k)) as usize);
                 self.weigh.push(Product::new([size(k), inner, inner], true, [a, mass, c]));
                 let (x, y) = (bodies[b].start as u32, constraints[k].start as u32);
+                self.touches.push(Product::applied(size(k), inner, [a, x, y]));
                 self.pulls.push(Product::applied(size(k), inner, [c, x, y]));
             }
             for &(k, a) in on {
@@ -298,14 +331,18 @@ impl RangeSpace {
         self.factor_near(g);
     }
 
+    /// For a G of the right size.
     #[inline(always)]
     fn factor_near(&mut self, g: &[f64]) {
-        if self.diagonal {
-            each(&self.weigh, Scale { g, mass: &self.inverse_mass, out: &mut self.weighed });
-        } else {
-            each(&self.weigh, Multiply { a: g, b: &self.inverse_mass, c: &mut self.weighed });
+        // SAFETY: the lists fit their arrays, which never change their sizes, and G has the size they were checked for.
+        unsafe {
+            if self.diagonal {
+                each(&self.weigh, Scale { g, mass: &self.inverse_mass, out: &mut self.weighed });
+            } else {
+                each(&self.weigh, Multiply { a: g, b: &self.inverse_mass, c: &mut self.weighed });
+            }
+            each(&self.gram, Multiply { a: g, b: &self.weighed, c: &mut self.s });
         }
-        each(&self.gram, Multiply { a: g, b: &self.weighed, c: &mut self.s });
         for p in &self.pivots {
             for i in 0..p.size {
                 self.magnitudes[p.row as usize + i] = self.s[p.s as usize + i * (p.size + 1)];
@@ -314,8 +351,8 @@ impl RangeSpace {
         self.smallest_pivot = f64::INFINITY;
         for p in &self.pivots {
             let size = p.size * p.size;
-            let inverse = block_mut(&mut self.inverse, p.inverse, size);
-            inverse.copy_from_slice(block(&self.s, p.s, size));
+            let inverse = &mut self.inverse[p.inverse as usize..][..size];
+            inverse.copy_from_slice(&self.s[p.s as usize..][..size]);
             let magnitudes = &self.magnitudes[p.row as usize..];
             let pivot = match p.size {
                 1 => invert::<1>(1, inverse, magnitudes),
@@ -328,9 +365,12 @@ impl RangeSpace {
             let stays = self.smallest_pivot.is_nan() || pivot >= self.smallest_pivot;
             self.smallest_pivot = if stays { self.smallest_pivot } else { pivot };
             let lowers = &self.lowers[p.lower.start as usize..p.lower.end as usize];
-            each(lowers, Multiply { a: &self.s, b: &self.inverse, c: &mut self.lower });
             let updates = &self.updates[p.updates.start as usize..p.updates.end as usize];
-            each(updates, Update { a: &self.lower, s: &mut self.s });
+            // SAFETY: as above.
+            unsafe {
+                each(lowers, Multiply { a: &self.s, b: &self.inverse, c: &mut self.lower });
+                each(updates, Update { a: &self.lower, s: &mut self.s });
+            }
         }
     }
 
@@ -354,22 +394,41 @@ impl RangeSpace {
     #[inline(always)]
     fn solve_near(&mut self, rhs: &mut [f64], of: Of) {
         let (x, lambda) = rhs.split_at_mut(self.n);
+        assert!(
+            x.len() == self.f.len() && lambda.len() == self.y.len(),
+            "a right-hand side has a number for each unknown"
+        );
         lambda.iter_mut().for_each(|l| *l = -*l);
-        if of != Of::Rows {
-            each(&self.pulls, Apply { a: &self.weighed, x, y: lambda });
+        // SAFETY: the lists fit arrays of these sizes.
+        unsafe {
+            if of != Of::Rows {
+                each(&self.pulls, Apply { a: &self.weighed, x, y: lambda });
+            }
+            each(&self.spread, Within { a: &self.lower, v: lambda, back: false });
+            self.y.iter_mut().zip(&mut *lambda).for_each(|(y, l)| *y = std::mem::take(l));
+            each(&self.divide, Apply { a: &self.inverse, x: &self.y, y: lambda });
+            each(&self.gather, Within { a: &self.lower, v: lambda, back: true });
+            if of == Of::Multipliers {
+                return;
+            }
+            if of != Of::Rows {
+                self.f.iter_mut().zip(&mut *x).for_each(|(f, x)| *f = std::mem::take(x));
+                each(&self.masses, Apply { a: &self.inverse_mass, x: &self.f, y: x });
+            }
+            each(&self.pulls, Take { a: &self.weighed, y: lambda, x });
         }
-        each(&self.spread, Within { a: &self.lower, v: lambda, back: false });
-        self.y.iter_mut().zip(&mut *lambda).for_each(|(y, l)| *y = std::mem::take(l));
-        each(&self.divide, Apply { a: &self.inverse, x: &self.y, y: lambda });
-        each(&self.gather, Within { a: &self.lower, v: lambda, back: true });
-        if of == Of::Multipliers {
-            return;
+    }
+}
+
+impl RangeSpace {
+    /// x −= Gᵀλ for a G, body by body in the order of the constraints; false if they are not of these sizes.
+    pub fn take_pull(&self, g: &[f64], lambda: &[f64], x: &mut [f64]) -> bool {
+        if (g.len(), lambda.len(), x.len()) != (self.gradients, self.y.len(), self.f.len()) {
+            return false;
         }
-        if of != Of::Rows {
-            self.f.iter_mut().zip(&mut *x).for_each(|(f, x)| *f = std::mem::take(x));
-            each(&self.masses, Apply { a: &self.inverse_mass, x: &self.f, y: x });
-        }
-        each(&self.pulls, Take { a: &self.weighed, y: lambda, x });
+        // SAFETY: the list fits arrays of these sizes.
+        unsafe { each(&self.touches, Take { a: g, y: lambda, x }) };
+        true
     }
 }
 

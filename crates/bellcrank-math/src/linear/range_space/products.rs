@@ -13,6 +13,8 @@ pub(super) struct Product {
     kernel: u8,
     /// Whether C is set rather than added to.
     first: bool,
+    /// How many products from this one on have its sizes.
+    run: u16,
     pub(super) a: u32,
     b: u32,
     c: u32,
@@ -20,7 +22,7 @@ pub(super) struct Product {
 
 impl Product {
     pub(super) fn new(sizes: [u8; 3], first: bool, [a, b, c]: [u32; 3]) -> Product {
-        Product { sizes, kernel: kernel(sizes), first, a, b, c }
+        Product { sizes, kernel: kernel(sizes), first, run: 1, a, b, c }
     }
 
     /// A matrix on a vector.
@@ -35,9 +37,33 @@ impl Product {
     }
 }
 
+/// Marks neighbours of one size in a list, which are worked through in one loop.
+pub(super) fn mark_runs(list: &mut [Product]) {
+    for k in (1..list.len()).rev() {
+        let (before, after) = (list[k - 1].kernel, list[k]);
+        list[k - 1].run = if before == after.kernel { after.run.saturating_add(1) } else { 1 };
+    }
+}
+
+/// Whether all products of a list lie inside arrays of these sizes.
+pub(super) fn fit(list: &[Product], [a, b, c]: [usize; 3]) -> bool {
+    let inside = |at: u32, size: usize, length: usize| at as usize + size <= length;
+    list.iter().all(|p| {
+        let [rows, columns, inner] = p.sizes.map(usize::from);
+        let (of_a, of_b, of_c) = match inner {
+            0 => (rows * columns, columns, rows),
+            _ => (rows * inner, columns * inner, rows * columns),
+        };
+        let small = p.sizes.iter().all(|n| *n as usize <= MOST);
+        small && inside(p.a, of_a, a) && inside(p.b, of_b, b) && inside(p.c, of_c, c)
+    })
+}
+
 /// What is done with a product.
 pub(super) trait Work {
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product);
+    /// # Safety
+    /// The product lies inside the arrays.
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product);
 }
 
 /// Common sizes, which are compile-time constants.
@@ -51,16 +77,23 @@ macro_rules! kernels {
         }
 
         /// Works through a list, neighbours of one size in one loop.
+        ///
+        /// # Safety
+        /// Its products lie inside the arrays of the work: they [fit](fit).
         #[inline(always)]
-        pub(super) fn each(list: &[Product], mut work: impl Work) {
-            for same in list.chunk_by(|p, q| p.kernel == q.kernel) {
-                match same[0].kernel {
+        pub(super) unsafe fn each(mut list: &[Product], mut work: impl Work) {
+            while let Some(first) = list.first() {
+                let (same, rest) = list.split_at(first.run as usize);
+                list = rest;
+                match first.kernel {
                     // loops, because closures would not be compiled for wide registers
                     $($n => for p in same {
-                        work.run::<$R, $C, $K>(p)
+                        // SAFETY: by the contract.
+                        unsafe { work.run::<$R, $C, $K>(p) }
                     },)*
                     _ => for p in same {
-                        work.run::<0, 0, 0>(p)
+                        // SAFETY: by the contract.
+                        unsafe { work.run::<0, 0, 0>(p) }
                     },
                 }
             }
@@ -74,18 +107,30 @@ kernels! {
     16: 3 3 6; 17: 1 3 6; 18: 3 1 6; 19: 1 1 6; 20: 5 5 6; 21: 6 6 6; 22: 5 6 6; 23: 6 5 6; 24: 3 6 6; 25: 1 6 6; 46: 2 3 3;
     26: 5 5 5; 27: 6 5 5; 28: 6 6 5; 29: 6 3 3; 30: 6 6 3; 31: 3 6 3;
     32: 1 1 0; 33: 1 2 0; 34: 2 1 0; 35: 2 2 0; 36: 1 3 0; 37: 2 3 0; 38: 3 3 0;
+    47: 6 3 6; 48: 6 1 6; 49: 6 1 1; 50: 6 6 1; 51: 6 3 1; 52: 3 1 0; 53: 6 1 0;
     39: 1 6 0; 40: 3 6 0; 41: 5 6 0; 42: 6 6 0; 43: 5 5 0; 44: 6 5 0; 45: 6 3 0;
 }
 
 /// A block that begins at a place.
+///
+/// # Safety
+/// It lies inside the values.
 #[inline(always)]
-pub(super) fn block(values: &[f64], at: u32, size: usize) -> &[f64] {
-    &values[at as usize..at as usize + size]
+unsafe fn block(values: &[f64], at: u32, size: usize) -> &[f64] {
+    debug_assert!(at as usize + size <= values.len());
+    // SAFETY: by the contract.
+    unsafe { values.get_unchecked(at as usize..at as usize + size) }
 }
 
+/// The same, to write to.
+///
+/// # Safety
+/// As for [`block`].
 #[inline(always)]
-pub(super) fn block_mut(values: &mut [f64], at: u32, size: usize) -> &mut [f64] {
-    &mut values[at as usize..at as usize + size]
+unsafe fn block_mut(values: &mut [f64], at: u32, size: usize) -> &mut [f64] {
+    debug_assert!(at as usize + size <= values.len());
+    // SAFETY: by the contract.
+    unsafe { values.get_unchecked_mut(at as usize..at as usize + size) }
 }
 
 #[inline(always)]
@@ -100,8 +145,8 @@ fn multiply<const R: usize, const C: usize, const K: usize>(
     let (a, b, out) = (&a[..r * k], &b[..c * k], &mut out[..r * c]);
     for i in 0..r {
         for j in 0..c {
-            let mut sum = 0.0;
-            for l in 0..k {
+            let mut sum = a[i * k] * b[j * k];
+            for l in 1..k {
                 sum += a[i * k + l] * b[j * k + l];
             }
             let before = if p.first { 0.0 } else { out[i * c + j] };
@@ -119,10 +164,12 @@ pub(super) struct Multiply<'a> {
 
 impl Work for Multiply<'_> {
     #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, c, k] = p.sizes::<R, C, K>();
-        let (a, b) = (block(self.a, p.a, r * k), block(self.b, p.b, c * k));
-        multiply::<R, C, K>(p, 1.0, a, b, block_mut(self.c, p.c, r * c));
+        // SAFETY: by the contract.
+        let (a, b, out) =
+            unsafe { (block(self.a, p.a, r * k), block(self.b, p.b, c * k), block_mut(self.c, p.c, r * c)) };
+        multiply::<R, C, K>(p, 1.0, a, b, out);
     }
 }
 
@@ -135,10 +182,11 @@ pub(super) struct Scale<'a> {
 
 impl Work for Scale<'_> {
     #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, n, _] = p.sizes::<R, C, K>();
-        let (g, mass) = (block(self.g, p.a, r * n), block(self.mass, p.b, n * n));
-        let out = block_mut(self.out, p.c, r * n);
+        // SAFETY: by the contract.
+        let (g, mass, out) =
+            unsafe { (block(self.g, p.a, r * n), block(self.mass, p.b, n * n), block_mut(self.out, p.c, r * n)) };
         for i in 0..r {
             for j in 0..n {
                 out[i * n + j] = g[i * n + j] * mass[j * n + j];
@@ -155,35 +203,42 @@ pub(super) struct Update<'a> {
 
 impl Work for Update<'_> {
     #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, c, k] = p.sizes::<R, C, K>();
         let mut b = [0.0; MOST * MOST];
-        let of = block(self.s, p.b, c * k);
+        // SAFETY: by the contract.
+        let of = unsafe { block(self.s, p.b, c * k) };
         // sizes are known when this is compiled: a loop is unrolled, a copy would be a call
         #[allow(clippy::manual_memcpy)]
         for i in 0..c * k {
             b[i] = of[i];
         }
-        multiply::<R, C, K>(p, -1.0, block(self.a, p.a, r * k), &b, block_mut(self.s, p.c, r * c));
+        // SAFETY: by the contract.
+        let (a, out) = unsafe { (block(self.a, p.a, r * k), block_mut(self.s, p.c, r * c)) };
+        multiply::<R, C, K>(p, -1.0, a, &b, out);
     }
 }
 
 #[inline(always)]
-fn apply(a: &[f64], sign: f64, x: &[f64], y: &mut [f64]) {
-    for (y, row) in y.iter_mut().zip(a.chunks_exact(x.len())) {
-        let mut sum = 0.0;
-        for (a, x) in row.iter().zip(x) {
-            sum += a * x;
+fn apply<const R: usize, const C: usize>(p: &Product, a: &[f64], sign: f64, x: &[f64], y: &mut [f64]) {
+    let [r, c, _] = p.sizes::<R, C, 0>();
+    let (a, x, y) = (&a[..r * c], &x[..c], &mut y[..r]);
+    for i in 0..r {
+        let mut sum = a[i * c] * x[0];
+        for j in 1..c {
+            sum += a[i * c + j] * x[j];
         }
-        *y += sign * sum;
+        y[i] += sign * sum;
     }
 }
 
 #[inline(always)]
-fn take(a: &[f64], y: &[f64], x: &mut [f64]) {
-    for (y, row) in y.iter().zip(a.chunks_exact(x.len())) {
-        for (x, a) in x.iter_mut().zip(row) {
-            *x -= a * y;
+fn take<const R: usize, const C: usize>(p: &Product, a: &[f64], y: &[f64], x: &mut [f64]) {
+    let [r, c, _] = p.sizes::<R, C, 0>();
+    let (a, y, x) = (&a[..r * c], &y[..r], &mut x[..c]);
+    for i in 0..r {
+        for j in 0..c {
+            x[j] -= a[i * c + j] * y[i];
         }
     }
 }
@@ -197,9 +252,11 @@ pub(super) struct Apply<'a> {
 
 impl Work for Apply<'_> {
     #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, c, _] = p.sizes::<R, C, K>();
-        apply(block(self.a, p.a, r * c), 1.0, block(self.x, p.b, c), block_mut(self.y, p.c, r));
+        // SAFETY: by the contract.
+        let (a, x, y) = unsafe { (block(self.a, p.a, r * c), block(self.x, p.b, c), block_mut(self.y, p.c, r)) };
+        apply::<R, C>(p, a, 1.0, x, y);
     }
 }
 
@@ -212,9 +269,11 @@ pub(super) struct Take<'a> {
 
 impl Work for Take<'_> {
     #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, c, _] = p.sizes::<R, C, K>();
-        take(block(self.a, p.a, r * c), block(self.y, p.c, r), block_mut(self.x, p.b, c));
+        // SAFETY: by the contract.
+        let (a, y, x) = unsafe { (block(self.a, p.a, r * c), block(self.y, p.c, r), block_mut(self.x, p.b, c)) };
+        take::<R, C>(p, a, y, x);
     }
 }
 
@@ -227,19 +286,22 @@ pub(super) struct Within<'a> {
 
 impl Work for Within<'_> {
     #[inline(always)]
-    fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
+    unsafe fn run<const R: usize, const C: usize, const K: usize>(&mut self, p: &Product) {
         let [r, c, _] = p.sizes::<R, C, K>();
-        let a = block(self.a, p.a, r * c);
         let (from, size) = if self.back { (p.c, r) } else { (p.b, c) };
         let mut x = [0.0; MOST];
-        let of = block(self.v, from, size);
+        // SAFETY: by the contract.
+        let (a, of) = unsafe { (block(self.a, p.a, r * c), block(self.v, from, size)) };
         #[allow(clippy::manual_memcpy)] // as above
         for i in 0..size {
             x[i] = of[i];
         }
-        match self.back {
-            false => apply(a, -1.0, &x[..c], block_mut(self.v, p.c, r)),
-            true => take(a, &x[..r], block_mut(self.v, p.b, c)),
+        // SAFETY: by the contract.
+        unsafe {
+            match self.back {
+                false => apply::<R, C>(p, a, -1.0, &x, block_mut(self.v, p.c, r)),
+                true => take::<R, C>(p, a, &x, block_mut(self.v, p.b, c)),
+            }
         }
     }
 }

@@ -323,9 +323,10 @@ impl Implicit {
         if self.fixed.is_some() {
             return 1.0;
         }
-        let state = &self.accepted.state;
-        let size = self.test.error.norm(&state.q, &state.v, &state.z);
-        1.0 + BLURRED * amplified(f64::EPSILON * size, self.solver.newton.pivot) + self.noise()
+        let (state, pivot) = (&self.accepted.state, self.solver.newton.pivot);
+        let blurs = amplified(1.0, pivot) > 0.0;
+        let size = if blurs { self.test.error.norm(&state.q, &state.v, &state.z) } else { 0.0 };
+        1.0 + BLURRED * amplified(f64::EPSILON * size, pivot) + self.noise()
     }
 
     /// What rounding of positions makes of the estimate, where that is made of their differences.

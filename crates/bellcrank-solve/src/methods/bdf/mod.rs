@@ -25,6 +25,7 @@ use bellcrank_model::dynamics::{ChartChange, ChartMove};
 use bellcrank_model::{Point, Slopes, State};
 use control::BdfEstimate;
 use std::f64::consts::TAU;
+use std::ops::Range;
 
 /// The highest order that is zero-stable enough to be of use.
 pub const HIGHEST_ORDER: usize = 5;
@@ -233,9 +234,12 @@ impl Bdf {
 
     /// y − y⁰.
     fn measure(&mut self, p: &Point) {
-        for ((e, y), predicted) in self.work.correction.iter_mut().zip(stacked(p)).zip(&self.work.prediction) {
-            *e = y - predicted;
-        }
+        let Work { correction, prediction, .. } = &mut self.work;
+        each_part(p, correction.len(), |at, y| {
+            for ((e, y), predicted) in correction[at.clone()].iter_mut().zip(y).zip(&prediction[at]) {
+                *e = y - predicted;
+            }
+        });
     }
 
     /// φ_i(n+1) from φ*_i and the correction, from the highest down.
@@ -254,13 +258,18 @@ impl Bdf {
             (rest, above) = (lower, column);
         }
         // y itself, without the rounding of y⁰ + (y − y⁰)
-        self.phi[..size].iter_mut().zip(stacked(p)).for_each(|(x, y)| *x = *y);
+        each_part(p, size, |at, y| self.phi[at].copy_from_slice(y));
     }
 }
 
-/// y = (q, v, z), with λ and μ behind it.
-fn stacked(p: &Point) -> impl Iterator<Item = &f64> {
-    p.q.iter().chain(&p.v).chain(&p.z).chain(&p.lambda).chain(&p.mu)
+/// The parts of y = (q, v, z), with λ and μ behind it, as far as the first `size` numbers go, and their places.
+fn each_part(p: &Point, size: usize, mut work: impl FnMut(Range<usize>, &[f64])) {
+    let mut from = 0;
+    for part in [&p.q, &p.v, &p.z, &p.lambda, &p.mu] {
+        let n = part.len().min(size - from);
+        work(from..from + n, &part[..n]);
+        from += n;
+    }
 }
 
 /// y += c x.
@@ -291,7 +300,7 @@ impl Method for Bdf {
         }
         self.phi.clear();
         self.phi.resize(COLUMNS * size, 0.0);
-        self.phi.iter_mut().zip(stacked(at)).take(size).for_each(|(x, y)| *x = *y);
+        each_part(at, size, |place, y| self.phi[place].copy_from_slice(y));
         let rates = at.qdot.iter().chain(&at.vdot).chain(&at.zdot);
         self.phi[size..].iter_mut().zip(rates).for_each(|(x, rate)| *x = h * rate);
         self.psi[0] = h;
@@ -328,19 +337,25 @@ impl Method for Bdf {
 
         let slope = -alpha_s / h;
         let size = self.work.prediction.len();
-        self.work.prediction.fill(0.0);
-        self.work.scratch.fill(0.0);
-        for i in 0..=k {
-            let column = &self.phi[i * size..][..size];
-            add(c.beta[i], column, &mut self.work.prediction);
-            add(c.gamma[i] * c.beta[i], column, &mut self.work.scratch);
+        let Work { prediction, scratch, .. } = &mut self.work;
+        // β₁ = 1 and γ₁ = 0
+        prediction.copy_from_slice(&self.phi[..size]);
+        scratch.fill(0.0);
+        for i in 1..=k {
+            let (beta, gamma) = (c.beta[i], c.gamma[i] * c.beta[i]);
+            for ((y, rate), x) in prediction.iter_mut().zip(&mut *scratch).zip(&self.phi[i * size..][..size]) {
+                *y += beta * x;
+                *rate += gamma * x;
+            }
         }
         let [n, m, nz] = self.sizes;
         law.resize(n, m, nz);
         (law.t, law.h, law.slopes) = (t, h, Slopes { q: slope, v: slope, z: slope });
-        let eta = law.eta_q.iter_mut().chain(&mut law.eta_v).chain(&mut law.eta_z);
-        for ((eta, rate), y) in eta.zip(&self.work.scratch).zip(&self.work.prediction) {
-            *eta = rate - slope * y;
+        let parts = [(&mut law.eta_q, 0..n), (&mut law.eta_v, n..n + m), (&mut law.eta_z, n + m..n + m + nz)];
+        for (eta, at) in parts {
+            for ((eta, rate), y) in eta.iter_mut().zip(&scratch[at.clone()]).zip(&prediction[at]) {
+                *eta = rate - slope * y;
+            }
         }
         self.predict(guess);
         if law.velocities_follow {
@@ -468,16 +483,18 @@ impl Method for Bdf {
     fn interpolate(&self, t: f64, out: &mut State) {
         let ([n, m, nz], size) = (self.sizes, self.size());
         out.t = t;
+        // before the first step there is the start and its rates
+        let (from, last) = (t - self.clock.t, self.last.k.max(1));
+        let mut c = [1.0; COLUMNS];
+        for i in 1..=last {
+            // Π (t − t_{n−j})/ψ_{j+1}
+            c[i] = c[i - 1] * ((from + if i == 1 { 0.0 } else { self.psi[i - 2] }) / self.psi[i - 1]);
+        }
         for (x, at) in [(&mut out.q, 0..n), (&mut out.v, n..n + m), (&mut out.z, n + m..n + m + nz)] {
             x.resize(at.len(), 0.0);
-            x.fill(0.0);
-            // before the first step there is the start and its rates
-            let (from, last) = (t - self.clock.t, self.last.k.max(1));
-            let mut c = 1.0;
-            for i in 0..=last {
-                add(c, &self.phi[i * size..][at.clone()], x);
-                // Π (t − t_{n−j})/ψ_{j+1}
-                c *= (from + if i == 0 { 0.0 } else { self.psi[i - 1] }) / self.psi[i];
+            x.copy_from_slice(&self.phi[at.clone()]);
+            for i in 1..=if at.is_empty() { 0 } else { last } {
+                add(c[i], &self.phi[i * size..][at.clone()], x);
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{Monitor, StepView};
 use crate::constraints::{add_position_residual, add_velocity_residual};
 use crate::run::summary::{Drift, Summary};
+use bellcrank_math::numbers;
 use bellcrank_model::dynamics::Scale;
 
 /// Keeps the largest residuals of the constraints.
@@ -17,14 +18,13 @@ impl Monitor for DriftMonitor {
     fn measure(&mut self, view: &mut StepView<'_>) {
         let (dynamics, w) = (&*view.observer.dynamics, &mut view.observer.w);
         let at = view.engine.point();
-        let largest = |rows: &[f64]| rows.iter().fold(0.0f64, |m, r| m.max(r.abs()));
         self.rows.clear();
         self.rows.resize(dynamics.layout().m(), 0.0);
         add_position_residual(dynamics, 1.0, at, w, &mut self.rows);
-        let position = largest(&self.rows);
+        let position = numbers::largest(&self.rows);
         self.rows.fill(0.0);
         add_velocity_residual(dynamics, 1.0, at, w, &mut self.rows);
-        let velocity = largest(&self.rows);
+        let velocity = numbers::largest(&self.rows);
         if self.scales.len() != at.v.len() {
             self.scales = dynamics.scales();
         }

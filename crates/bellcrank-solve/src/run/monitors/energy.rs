@@ -95,7 +95,7 @@ impl Monitor for EnergyMonitor {
             if reacts {
                 observer.accelerate()?;
             } else {
-                observer.place();
+                observer.pose();
             }
             Ok(observer.dynamics.power(&observer.point, &mut observer.w))
         };

@@ -366,6 +366,11 @@ impl Simulation {
         if from >= until {
             return Ok(());
         }
+        if self.arrives(until.min(self.guests.next()))? {
+            self.sample(self.guests.before(self.engine.state().t), sampler, out)?;
+            self.cross_breaks(until, sampler, out)?;
+            return self.exchange_due(true, sampler, out);
+        }
         let Stepped { effort, stop, root, hidden, to } = self.step_and_find(from, until)?;
         let accepted = root.is_none() && hidden.is_none();
         if accepted {

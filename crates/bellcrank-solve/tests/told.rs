@@ -172,7 +172,7 @@ fn an_estimate_changes_neither_steps_nor_results() {
         if read.model.bodies.len() >= 40 {
             continue;
         }
-        let until = read.settings.number("until").unwrap_or(1.0).min(5.0);
+        let until = read.settings.number("until").unwrap_or(1.0).min(1.0);
         let s = Arc::new(read.model.compile());
         for method in ["auto", "bdf"] {
             let options = with(method, 1e-5, until);
@@ -185,5 +185,5 @@ fn an_estimate_changes_neither_steps_nor_results() {
             estimates += usize::from(asked.error.is_some());
         }
     }
-    assert!(estimates > 60, "{estimates} estimates");
+    assert!(estimates > 45, "{estimates} estimates");
 }

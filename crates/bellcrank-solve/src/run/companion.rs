@@ -233,7 +233,7 @@ impl Companion {
 
     /// Whether companions may take the evaluations of another pilot.
     fn affords_pilot(&self, t: f64) -> bool {
-        self.forecast.affords(2 * self.statistics().residual_evaluations, t)
+        self.forecast.affords_pilot(self.statistics().residual_evaluations, t)
     }
 
     /// The run begins anew at a point, after an event.

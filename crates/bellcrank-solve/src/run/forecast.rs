@@ -29,11 +29,15 @@
 /// The part of a stretch in which the companion goes along.
 const PILOT: f64 = 0.15;
 
-/// Companions take no more than this part of the evaluations that a run will take.
+/// Companions take about this part of the evaluations that a run will take: where errors last, and where something takes energy out.
 const SHARE: f64 = 0.08;
+const SMALL_SHARE: f64 = 0.05;
+
+/// They have a share more where a run begins anew. A pilot begins only if so many times what was taken is left.
+const MORE_FOR_ANOTHER: f64 = 1.5;
 
 /// Before this part of a run, its evaluations say little of those to come.
-const EARLY: f64 = 0.05;
+const EARLY: f64 = 0.1;
 
 /// How fast what was seen of earlier steps is forgotten.
 const SMOOTH: f64 = 0.05;
@@ -42,7 +46,7 @@ const SMOOTH: f64 = 0.05;
 const LOOKS: f64 = 16.0;
 
 /// A pilot with fewer looks tells of the first steps of a companion alone, and is none after another one.
-const FEWEST: usize = 4;
+const FEWEST: usize = 6;
 
 /// Errors grow like t to this power: between those of a phase, and those of a frequency that depends on the energy.
 pub(super) const GROWTH: f64 = 1.5;
@@ -58,13 +62,13 @@ const SLIP: f64 = 0.125;
 const OUTGROWN: f64 = 16.0;
 
 /// So often a new pilot begins for that, each with a share of its own; then there is no estimate.
-const MOST_OUTGROWN: usize = 3;
+const MOST_OUTGROWN: usize = 2;
 
 /// A companion is given up if it takes so many evaluations more than twice those of the run.
 const MOST_AHEAD: usize = 1000;
 
-/// A run of which less than this part was compared has no estimate.
-const LEAST: f64 = 0.01;
+/// A run of which less than this part lies in stretches with a pilot has no estimate.
+const LEAST: f64 = 0.5;
 
 /// Why there is no estimate of the error.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -81,7 +85,7 @@ pub(super) enum Unknown {
     Stuck(f64),
     /// The motion has outgrown all pilots, at a time.
     Outgrown(f64),
-    /// Events follow each other too fast for a comparison.
+    /// Stretches follow each other too fast for a pilot in each.
     Events,
 }
 
@@ -101,7 +105,10 @@ impl Unknown {
                     "since t = {t:.6} s the machine moves much faster than in the parts of the run that were compared with a coarser one"
                 )
             }
-            Unknown::Events => "events follow each other too fast for a comparison with a coarser run".into(),
+            Unknown::Events => {
+                "the run begins anew too often for a comparison with a coarser one (at events, and where loads jump)"
+                    .into()
+            }
         })
     }
 }
@@ -252,7 +259,14 @@ impl Forecast {
     pub fn affords(&self, beside: usize, t: f64) -> bool {
         let (taken, part) = (self.taken as f64, (t - self.from) / (self.until - self.from));
         let all = (taken / part.max(EARLY)).min(taken + self.rate * (self.until - t));
-        beside as f64 <= SHARE * (1 + self.outgrown) as f64 * all
+        let share = if self.lasting { SHARE } else { SMALL_SHARE };
+        let shares = 1 + self.outgrown + usize::from(self.stretch.begun > self.from);
+        beside as f64 <= share * shares as f64 * all
+    }
+
+    /// Whether companions that took so many evaluations may take those of another pilot.
+    pub fn affords_pilot(&self, beside: usize, t: f64) -> bool {
+        self.affords((MORE_FOR_ANOTHER * beside as f64) as usize, t)
     }
 
     /// A companion is made at the next change of engines whatever it costs: it takes over the memory of one that was there.

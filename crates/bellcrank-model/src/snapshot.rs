@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn the_format_is_what_it_was() {
         let bytes = encode("state", &state());
-        assert_eq!((VERSION, bytes.len()), (8, 120));
+        assert_eq!((VERSION, bytes.len()), (9, 120));
         let point = encode("point", &Point::default());
         assert_eq!(point.len(), 59);
     }

@@ -241,7 +241,7 @@ fn asked(question: &Question, columns: &[Column]) -> Asked {
         }
     }
     let over_time = question.over_time || columns.iter().any(|c| signal(c).1 != Measure::Final);
-    Asked { outputs, over_time, at_samples: over_time }
+    Asked { outputs, over_time }
 }
 
 fn columns(question: &Question, model: &Model) -> Result<Vec<Column>, Report> {

@@ -113,7 +113,8 @@ fn sticking_and_slipping_agree_with_differences() {
 
 #[test]
 fn the_way_back_agrees_with_the_way_forward_along_stages() {
-    back("slider-crank", "slider.x.mean", 2e-9);
+    // of the small derivative by a mass, where the rounding of differences shows
+    back("slider-crank", "slider.x.mean", 1e-8);
     back("four-bar", "P.x", 1e-7);
     // a wheel that has turned by 20 rad: differences along its tangent err by 2e-7
     back("gyroscope", "end.z.min", 1e-6);

@@ -67,7 +67,7 @@ const CASES: &[Case] = &[
 const UNTIL: f64 = 0.1;
 
 /// What a run in parts gave.
-struct GluedRun {
+struct CorrectedRun {
     error: f64,
     exchanges: f64,
 }
@@ -87,7 +87,7 @@ fn error(of: &mut Coordinator, reference: &[(String, f64)]) -> Option<f64> {
     off.reduce(f64::max)
 }
 
-fn run(case: &Case, coupling: Coupling, window: f64) -> Option<GluedRun> {
+fn run(case: &Case, coupling: Coupling, window: f64) -> Option<CorrectedRun> {
     let system: Arc<System> = Arc::new(read_text("model.toml", case.text, &[]).ok()?.model.compile());
     let reference = whole(&system)?;
     let options = GlueOptions { coupling, window, ..GlueOptions::default() };
@@ -95,7 +95,7 @@ fn run(case: &Case, coupling: Coupling, window: f64) -> Option<GluedRun> {
     glued.run(UNTIL, &mut |_| Ok(())).ok()?;
     let report = glued.report();
     let exchanges = report.exchanges as f64 / report.windows as f64;
-    Some(GluedRun { error: error(&mut glued, &reference)?, exchanges })
+    Some(CorrectedRun { error: error(&mut glued, &reference)?, exchanges })
 }
 
 /// By what the naive projection multiplies the residual across a pin, or the exchanges per window if it converges.
@@ -111,7 +111,7 @@ fn naive(first: f64, second: f64) -> Option<Result<f64, f64>> {
 
 /// Gluing by corrections beside ours.
 pub(super) fn corrections(report: &mut Report) {
-    let nothing = || GluedRun { error: f64::NAN, exchanges: f64::NAN };
+    let nothing = || CorrectedRun { error: f64::NAN, exchanges: f64::NAN };
     let mut rows = Vec::new();
     for case in CASES {
         let of = |coupling, window| run(case, coupling, window).unwrap_or_else(nothing);

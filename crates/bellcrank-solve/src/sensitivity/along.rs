@@ -196,7 +196,7 @@ impl<'a> Along<'a> {
         if !self.asked.over_time {
             return at(until);
         }
-        if let Some(distance) = self.options.sample.filter(|_| self.asked.at_samples) {
+        if let Some(distance) = self.options.sample {
             let next = self.begun + (self.samples + 1) as f64 * distance;
             // the last one may miss the end by rounding
             return at(if next > until - 1e-9 * distance { until } else { next });

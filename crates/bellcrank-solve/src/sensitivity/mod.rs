@@ -30,7 +30,7 @@
 //!     read_text("fall.toml", &text, &[]).map(|read| std::sync::Arc::new(read.model.into_system()))
 //! };
 //! let varied = Varied::new("g", 9.81, |g| model(g))?;
-//! let asked = Asked { outputs: vec!["height".into()], over_time: false, at_samples: false };
+//! let asked = Asked { outputs: vec!["height".into()], over_time: false };
 //! let found = sensitivities(&model(9.81)?, &[varied], &asked, &Options::default())?;
 //! let end = found.measure(0, Measure::Final)?; // z = −½ g t²
 //! assert!((end.derivatives[0] + 0.5).abs() < 1e-9);
@@ -114,10 +114,9 @@ impl Varied {
 pub struct Asked {
     /// Outputs of the model, by name.
     pub outputs: Vec<String>,
-    /// Whether they are wanted over time, or for extremes and means; else at both ends of the run alone.
+    /// Whether they are wanted over time, or for extremes and means: steps end at the samples of the options, or long steps are cut into a few
+    /// where there are none, which is less exact. Else they are known at both ends of the run alone.
     pub over_time: bool,
-    /// Whether steps end at the samples of the options too; else long steps are cut into a few, which is less exact.
-    pub at_samples: bool,
 }
 
 /// Outputs with their derivatives at a time.

@@ -41,12 +41,12 @@ pub(super) struct MultiStep {
     past: VecDeque<Past>,
     /// The accepted point.
     at: Point,
-    sums: Sums,
+    sums: PointSums,
 }
 
-/// Sums over past points, and residuals.
+/// PointSums over past points, and residuals.
 #[derive(Default)]
-struct Sums {
+struct PointSums {
     eta: [Vec<f64>; 3],
     rate: Vec<f64>,
     out: Vec<f64>,
@@ -79,7 +79,7 @@ impl MultiStep {
             w: dynamics.workspace(),
             past: VecDeque::from([Past { state: from.clone(), q: from.q.clone(), tangents: tangents.to_vec() }]),
             at: Point::at(from, layout),
-            sums: Sums::default(),
+            sums: PointSums::default(),
             step,
             dynamics: dynamics.clone(),
         }
@@ -135,7 +135,7 @@ impl MultiStep {
 
     /// −(r_p + Rate(η_q) + MassAccel(η_v) + ZDot(η_z)) of a parameter, by central differences of its neighbours.
     fn imbalance(&mut self, k: usize, delta: f64, law: &[f64]) {
-        let (at, Sums { eta, rate, out, residual }) = (&self.at, &mut self.sums);
+        let (at, PointSums { eta, rate, out, residual }) = (&self.at, &mut self.sums);
         let fill = |x: &mut Vec<f64>, n: usize| {
             x.clear();
             x.resize(n, 0.0);

@@ -28,12 +28,14 @@ mod function;
 mod interval;
 mod jet;
 mod parse;
+mod tokens;
 
 pub use bends::{Bends, Branches, MOST_BENDS, Unfollowed};
 pub use function::{function_table, is_function};
 pub use jet::Jet;
-pub(super) use parse::number_length;
-pub use parse::{is_constant, is_name};
+pub use parse::is_constant;
+pub use tokens::is_name;
+pub(super) use tokens::number_length;
 
 use super::parameters::Parameters;
 use crate::curve::Curve;
@@ -190,13 +192,13 @@ impl Expression {
 
     /// The names a text uses other than as functions, each with its place. Empty if it cannot be read.
     pub fn names(text: &str) -> Vec<(&str, Range<usize>)> {
-        let others = parse::words(text).into_iter().filter(|(_, called)| !called);
+        let others = tokens::words(text).into_iter().filter(|(_, called)| !called);
         others.map(|(at, _)| (&text[at.clone()], at)).collect()
     }
 
     /// The places of all names in a text, and whether each is called as a function. Empty if it cannot be read.
     pub fn words(text: &str) -> Vec<(Range<usize>, bool)> {
-        parse::words(text)
+        tokens::words(text)
     }
 
     /// The number, if it does not depend on a variable.

@@ -1,10 +1,11 @@
-//! The grammar of expressions: text to tokens to a postfix program, constants folded on the way.
+//! The grammar of expressions: tokens to a postfix program, constants folded on the way.
 
 use super::corners::corner;
 use super::function::{FUNCTIONS, Function, named};
+use super::tokens::{Token, TokenKind, fault, tokens};
 use super::{DEEPEST, ExpressionFault, Instruction, STACK, Scope};
 use crate::file::suggest::{count, list, nearest, quoted};
-use crate::file::units::{self, Unit};
+use crate::file::{repeat, units};
 use crate::surface::Surface;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,142 +28,9 @@ const ALIASES: &[(&str, &str)] = &[
     ("power", "pow"),
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum TokenKind {
-    Number(f64),
-    /// The unit of the number before it.
-    Unit(Unit),
-    Name,
-    Open,
-    Close,
-    Comma,
-    Operator(&'static str),
-}
-
-#[derive(Clone, Debug)]
-struct Token {
-    kind: TokenKind,
-    at: Range<usize>,
-}
-
-fn fault(
-    at: Range<usize>,
-    message: impl Into<String>,
-    label: impl Into<String>,
-    help: impl Into<String>,
-) -> ExpressionFault {
-    ExpressionFault { at, message: message.into(), label: label.into(), help: help.into() }
-}
-
-/// True if a name can be used in expressions: a letter or `_`, then letters, digits and `_`.
-pub fn is_name(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
-}
-
 /// True for the names of constants.
 pub fn is_constant(name: &str) -> bool {
     CONSTANTS.iter().any(|(n, _)| *n == name)
-}
-
-fn tokens(text: &str) -> Result<Vec<Token>, ExpressionFault> {
-    const OPERATORS: [&str; 14] = ["**", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "<", ">", "=", "%"];
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let start = at;
-        at += c.len_utf8();
-        let number_before = matches!(tokens.last(), Some(Token { kind: TokenKind::Number(_), .. }));
-        if number_before && let Some((length, unit)) = units::scan(rest) {
-            at = start + length;
-            tokens.push(Token { kind: TokenKind::Unit(unit), at: start..at });
-            continue;
-        }
-        let kind = if c.is_whitespace() {
-            continue;
-        } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
-            at = start + number_length(rest);
-            match text[start..at].parse() {
-                Ok(x) if f64::is_finite(x) => TokenKind::Number(x),
-                _ => return Err(fault(start..at, "number too large", "", "")),
-            }
-        } else if c.is_alphabetic() && c != 'π' || c == '_' {
-            // a dot joins names (`crank.x`) where a letter follows it
-            while let Some(c) = text[at..].chars().next() {
-                let joins = c == '.' && text[at + 1..].starts_with(|c: char| c.is_alphabetic() || c == '_');
-                if !(c.is_alphanumeric() || c == '_' || joins) {
-                    break;
-                }
-                at += c.len_utf8();
-            }
-            TokenKind::Name
-        } else if c == '`' {
-            // a name with letters that expressions have other uses for: `front-left.x`
-            let Some(length) = text[at..].find('`').filter(|n| *n > 0) else {
-                return Err(fault(
-                    start..at,
-                    "a name in backquotes that does not end",
-                    "",
-                    "write it as `front-left.x`",
-                ));
-            };
-            tokens.push(Token { kind: TokenKind::Name, at: at..at + length });
-            at += length + 1;
-            continue;
-        } else if let Some(operator) = OPERATORS.iter().find(|o| rest.starts_with(**o)) {
-            at = start + operator.len();
-            TokenKind::Operator(operator)
-        } else {
-            match c {
-                '(' => TokenKind::Open,
-                ')' => TokenKind::Close,
-                ',' => TokenKind::Comma,
-                c => {
-                    let instead = match c {
-                        '−' | '–' | '—' => "write `-`",
-                        '×' | '·' | '⋅' => "write `*`",
-                        '÷' => "write `/`",
-                        'π' => "write `pi`",
-                        '√' => "write `sqrt(…)`",
-                        '²' => "write `^2`",
-                        '³' => "write `^3`",
-                        '≤' => "write `<=`",
-                        '≥' => "write `>=`",
-                        '[' | ']' | '{' | '}' => "use ( and )",
-                        ';' => "arguments are separated by `,`",
-                        _ => "not part of an expression",
-                    };
-                    return Err(fault(start..at, format!("unknown character `{c}`"), instead, ""));
-                }
-            }
-        };
-        tokens.push(Token { kind, at: start..at });
-    }
-    Ok(tokens)
-}
-
-/// Bytes of the number a text begins with: digits, a point, an exponent.
-pub(in crate::file) fn number_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |mut i: usize| {
-        while bytes.get(i).is_some_and(u8::is_ascii_digit) {
-            i += 1;
-        }
-        i
-    };
-    let mut end = digits(0);
-    if bytes.get(end) == Some(&b'.') {
-        end = digits(end + 1);
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits(end + 1 + sign);
-        if exponent > end + 1 + sign {
-            end = exponent;
-        }
-    }
-    end
 }
 
 /// Reads a text into a postfix program. One without free variables must come out finite.
@@ -192,14 +60,6 @@ pub(super) fn program(text: &str, scope: Scope) -> Result<(Vec<Instruction>, Vec
         return Err(culprit.unwrap_or_else(|| fault(0..text.len(), "number that is not finite", "", "")));
     }
     Ok((program, tables))
-}
-
-/// The places of all names in a text, and whether each is called as a function. Empty if it cannot be read.
-pub(super) fn words(text: &str) -> Vec<(Range<usize>, bool)> {
-    let tokens = tokens(text).unwrap_or_default();
-    let called = |i: usize| tokens.get(i + 1).is_some_and(|t| t.kind == TokenKind::Open);
-    let names = tokens.iter().enumerate().filter(|(_, t)| t.kind == TokenKind::Name);
-    names.map(|(i, t)| (t.at.clone(), called(i))).collect()
 }
 
 struct Parser<'a> {
@@ -456,7 +316,7 @@ impl Parser<'_> {
         let known = || variables.iter().copied().chain(parameters.names());
         let constants = CONSTANTS.iter().map(|(n, _)| *n);
         let near = nearest(name, known().chain(constants));
-        let label = match (units::misused(name).or(super::super::repeat::misused(name, known())), near) {
+        let label = match (units::misused(name).or(repeat::misused(name, known())), near) {
             (Some(why), _) => why.into(),
             (_, Some(near)) => format!("did you mean {}?", quoted(near)),
             _ => "not a parameter".into(),

@@ -28,6 +28,9 @@ const SHARE: f64 = 0.1;
 /// Searches in vain make the next ones shorter, but not shorter than this.
 const SHORTEST_SEARCH: usize = 4;
 
+/// Variables are known to some units of the last place.
+const LAST_BITS: f64 = 4.0 * f64::EPSILON;
+
 /// Bounds of library functions are a little wider than their values.
 const ROUNDING: f64 = 1e-9;
 
@@ -357,7 +360,20 @@ impl OutputMonitor {
     /// Whether the value in the middle of a part shows that a cubic does not follow a signal, as far as that matters in a step.
     fn is_coarse(&self, k: usize, part: &PartLooks, step: f64) -> bool {
         let off = (Cubic::through(part.nodes[k]).value(0.5) - part.middle[k]).abs();
-        off * (part.to - part.from) > self.accuracy * self.tracked[k].size * step
+        let matters = |off: f64| off * (part.to - part.from) > self.accuracy * self.tracked[k].size * step;
+        matters(off) && matters(off - self.rounding(k, part))
+    }
+
+    /// What rounding of its variables may do to a signal in the middle of a part: terms that cancel leave nothing else.
+    fn rounding(&self, k: usize, part: &PartLooks) -> f64 {
+        let x = &part.variables[1];
+        if self.places[k].iter().any(|p| *p >= self.values.len()) {
+            return 0.0;
+        }
+        let near = |i: usize| [x[i] - LAST_BITS * x[i].abs(), x[i] + LAST_BITS * x[i].abs()];
+        let ranges: Vec<[f64; 2]> = std::iter::once(0).chain(self.places[k].iter().map(|p| p + 1)).map(near).collect();
+        let [low, high] = self.outputs[k].value.bounds(&ranges);
+        if (high - low).is_finite() { high - low } else { 0.0 }
     }
 
     /// Whether an expression may have values in a part that its ends and slopes do not show, as far as that matters in a step.

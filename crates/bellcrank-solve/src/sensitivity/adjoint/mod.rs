@@ -87,7 +87,7 @@ pub fn gradients_of(
     });
     check_outputs(system, &outputs)?;
     let over_time = of.iter().any(|(_, measure)| *measure != Measure::Final);
-    let asked = Asked { outputs, over_time, at_samples: over_time };
+    let asked = Asked { outputs, over_time };
     let nobody = Members::of(&[]);
     let options = Along::new(system, &nobody, &asked, options)?.options().clone();
     let mut nominal = begin::simulation(system, options.clone())?;

@@ -37,7 +37,7 @@ const SMALL_SHARE: f64 = 0.05;
 const MORE_FOR_ANOTHER: f64 = 1.5;
 
 /// Before this part of a run, its evaluations say little of those to come.
-const EARLY: f64 = 0.1;
+const EARLY: f64 = 0.05;
 
 /// How fast what was seen of earlier steps is forgotten.
 const SMOOTH: f64 = 0.05;

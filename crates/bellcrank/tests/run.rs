@@ -250,7 +250,8 @@ fn keys_of_solve_are_the_options_of_the_command_line() {
         ("step = 0.01\nformulation = \"index1\"", "--step 0.01 --formulation index1"),
     ] {
         let told = |v: &Value| (v["final"].clone(), v["steps"].clone(), v["method"].clone(), v["formulation"].clone());
-        let file = s.write("keys.toml", format!("{PENDULUM}[solve]\n{keys}\n")).json("keys.toml", &["--errors", "step"]);
+        let file =
+            s.write("keys.toml", format!("{PENDULUM}[solve]\n{keys}\n")).json("keys.toml", &["--errors", "step"]);
         let line = s.json("plain.toml", &format!("{options} --errors step").split(' ').collect::<Vec<_>>());
         assert_eq!(told(&file), told(&line), "{keys}");
     }

@@ -328,7 +328,7 @@ impl Companion {
             Ok(error) => self.forecast.see(t, error),
             Err(why) => return self.lose(why),
         }
-        if !self.forecast.affords(self.statistics().residual_evaluations, t) {
+        if self.forecast.is_spent(self.statistics().residual_evaluations, t) {
             self.forecast.end_pilot();
         }
     }

@@ -2404,7 +2404,7 @@ class Runs:
         iteration: Literal["auto", "full", "simplified", "modified", "cs", "cm"] | None = None,
         test: Literal["q", "q+v", "all"] | None = None,
         on: Literal["all", "independent"] | None = None,
-        errors: Literal["auto", "step", "run"] | None = None,
+        errors: Literal["auto", "step", "told", "run"] | None = None,
         control: Literal["own", "dassl"] | None = None,
         coordinates: Literal["cartesian", "relative"] | None = None,
         solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
@@ -2445,8 +2445,8 @@ class Runs:
         iteration: Newton's iteration; default: by the method
         test: which unknowns the error and convergence tests use; default: by the formulation
         on: which coordinates the error test uses; default: all
-        errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
-            during the run; default: step
+        errors: what the tolerance limits: the error of every step (`told`: and the error at the end is
+            estimated; `step`: it is not), or that of the whole run; default: told
         control: control of order, steps and matrices of bdf; default: own
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
@@ -2534,7 +2534,7 @@ class Runs:
         iteration: Literal["auto", "full", "simplified", "modified", "cs", "cm"] | None = None,
         test: Literal["q", "q+v", "all"] | None = None,
         on: Literal["all", "independent"] | None = None,
-        errors: Literal["auto", "step", "run"] | None = None,
+        errors: Literal["auto", "step", "told", "run"] | None = None,
         control: Literal["own", "dassl"] | None = None,
         coordinates: Literal["cartesian", "relative"] | None = None,
         solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
@@ -2573,8 +2573,8 @@ class Runs:
         iteration: Newton's iteration; default: by the method
         test: which unknowns the error and convergence tests use; default: by the formulation
         on: which coordinates the error test uses; default: all
-        errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
-            during the run; default: step
+        errors: what the tolerance limits: the error of every step (`told`: and the error at the end is
+            estimated; `step`: it is not), or that of the whole run; default: told
         control: control of order, steps and matrices of bdf; default: own
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto
@@ -2660,7 +2660,7 @@ class Runs:
         iteration: Literal["auto", "full", "simplified", "modified", "cs", "cm"] | None = None,
         test: Literal["q", "q+v", "all"] | None = None,
         on: Literal["all", "independent"] | None = None,
-        errors: Literal["auto", "step", "run"] | None = None,
+        errors: Literal["auto", "step", "told", "run"] | None = None,
         control: Literal["own", "dassl"] | None = None,
         coordinates: Literal["cartesian", "relative"] | None = None,
         solver: Literal["auto", "direct", "dense", "recursion", "loop-cg", "srm", "srm-all"] | None = None,
@@ -2699,8 +2699,8 @@ class Runs:
         iteration: Newton's iteration; default: by the method
         test: which unknowns the error and convergence tests use; default: by the formulation
         on: which coordinates the error test uses; default: all
-        errors: which error the tolerance limits: that of every step, or that of the whole run, estimated
-            during the run; default: step
+        errors: what the tolerance limits: the error of every step (`told`: and the error at the end is
+            estimated; `step`: it is not), or that of the whole run; default: told
         control: control of order, steps and matrices of bdf; default: own
         coordinates: coordinates of every body, or of the joints of a tree; default: cartesian
         solver: solver for accelerations and reactions; default: auto

@@ -270,6 +270,10 @@ class Summary:
     velocity_drift: float
     #: The largest error of the balance of energy, in J.
     energy_error: float
+    #: The error at the end, estimated during the run: of a coordinate, in sizes of the machine or in rad. `None` where it
+    #: was not estimated; `no_estimate` then tells why, if the run tried.
+    estimated_error: float | None
+    no_estimate: str | None
     #: Everything, as `bellcrank run --json` prints it.
     details: Mapping[str, Any] = field(repr=False)
 
@@ -305,5 +309,7 @@ class Summary:
             position_drift=number("drift", "position"),
             velocity_drift=number("drift", "velocity"),
             energy_error=number("energy", "max_error"),
+            estimated_error=told.get("estimated_error"),
+            no_estimate=told.get("no_estimate"),
             details=told,
         )

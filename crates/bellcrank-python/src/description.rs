@@ -23,7 +23,7 @@ pub struct Compiled {
     /// Where its callables put their exceptions.
     pub fault: Arc<Fault>,
     /// Whether it has any.
-    has_laws: bool,
+    pub has_laws: bool,
 }
 
 impl Compiled {

@@ -76,6 +76,10 @@ pub fn run(
     let chosen = options.clone();
     let ended = py.detach(|| {
         let mut simulation = bellcrank::begin::simulation(compiled.system.clone(), chosen)?;
+        // a callable may do more than compute, and its exceptions are those of the run
+        if !compiled.has_laws {
+            simulation.tell_error();
+        }
         Ok(simulation.run(&mut Tee(vec![&mut frames, &mut watch])))
     });
     let summary = ended.map_err(|e| compiled.not_started(&said, e))?;

@@ -5,7 +5,7 @@ mod common;
 use bellcrank_solve::choices::{Coordinates, ErrorBudget, FormulationKind, METHODS, MethodName, Options, Solver};
 use bellcrank_solve::newton::{self, Iteration};
 use bellcrank_solve::record::{Header, Memory, Recorder, RunReport};
-use bellcrank_solve::run::{Simulation, Status, Summary};
+use bellcrank_solve::run::{Simulation, StartError, Status, Summary};
 use common::{FOUR_BAR, SPATIAL, system, windows};
 use std::io;
 
@@ -59,7 +59,18 @@ fn told(s: &Summary) -> String {
 
 /// Runs whole, and from each of some checkpoints to the end; gives the number of checkpoints, or why it does not run.
 fn compare(text: &str, options: &Options, what: &str) -> Option<usize> {
-    let made = || Simulation::new(system(text), options.clone());
+    compare_told(text, options, what, false)
+}
+
+/// The same with the error told.
+fn compare_told(text: &str, options: &Options, what: &str, tells: bool) -> Option<usize> {
+    let made = || {
+        let mut simulation = Simulation::new(system(text), options.clone())?;
+        if tells {
+            simulation.tell_error();
+        }
+        Ok::<_, StartError>(simulation)
+    };
     let mut counted = Keeper::default();
     let first = made().ok()?.run(&mut counted);
     let steps = counted.looks;
@@ -81,6 +92,24 @@ fn compare(text: &str, options: &Options, what: &str) -> Option<usize> {
         assert_eq!(told(&summary), told(&whole), "{what}, after {frames} frames");
     }
     Some(keeper.kept.len())
+}
+
+#[test]
+fn a_run_that_is_told_its_error_goes_on_from_a_checkpoint_to_the_bit() {
+    let machines = [
+        ("four-bar", FOUR_BAR.to_string(), 0.5),
+        ("ball", example("bouncing-ball"), 0.9),
+        ("stick-slip", example("stick-slip"), 0.5),
+        ("stiff", example("stiff-bushing"), 0.1),
+    ];
+    for (name, text, until) in &machines {
+        for method in [MethodName::Auto, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+            let options =
+                Options { method, until: *until, sample: Some(until / 7.3), rtol: 1e-5, ..Options::default() };
+            let found = compare_told(text, &options, &format!("{name} with {}", method.name()), true);
+            assert!(found.is_some_and(|n| n > 0), "{name} with {}: {found:?}", method.name());
+        }
+    }
 }
 
 /// Every method × formulation × coordinates × iteration on a closed loop, and on machines with events on the way.

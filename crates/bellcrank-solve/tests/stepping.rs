@@ -301,3 +301,22 @@ fn whoever_waits_is_asked_after_every_step() {
     s.advance_watched(0.5, &mut |t| seen.push(t)).unwrap();
     assert!(seen.len() > 3 && seen.is_sorted() && seen.last() == Some(&0.5));
 }
+
+#[test]
+fn a_time_at_which_something_happens_is_not_stepped_past() {
+    // a ball was 10 ms beyond the time that was asked for, where that was the time of a bounce to the last digit
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bouncing-ball.toml"));
+    for method in [MethodName::Auto, MethodName::Dop853, MethodName::Bdf, MethodName::GeneralizedAlpha] {
+        let options = |until: f64| Options { method, until, rtol: 1e-6, ..Options::default() };
+        let mut s = simulation(text, &options(1.0));
+        while s.events().is_empty() && s.step().unwrap().is_some() {}
+        let mut t = s.events()[0].t.next_down().next_down().next_down();
+        for _ in 0..7 {
+            let mut s = simulation(text, &options(1.0));
+            assert_eq!((s.advance_to(t).unwrap(), s.t()), (t, t), "{}", method.name());
+            let summary = simulation(text, &options(t)).run(&mut Silent);
+            assert_eq!(summary.t, t, "{}", method.name());
+            t = t.next_up();
+        }
+    }
+}

@@ -172,7 +172,12 @@ fn accuracy(e: &Evidence) -> Section {
     let estimated = e
         .summary
         .error
-        .map(|error| told("Estimated error", figure(error), "of the machine's size, or rad: estimated while it ran"));
+        .map(|error| {
+            let rtol = figure(e.options.rtol);
+            let note = format!("of the machine's size at the end, or rad, for rtol {rtol}: estimated while it ran");
+            told("Estimated error", figure(error), note)
+        })
+        .or_else(|| e.summary.no_estimate.as_ref().map(|why| told("Estimated error", "none", why)));
     let v = match e.verification {
         Ok(v) => v,
         Err(why) => {

@@ -59,6 +59,8 @@ struct RunJson<'a> {
     doubts: Vec<DoubtJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_estimate: Option<&'a str>,
     drift: DriftJson,
     energy: EnergyJson,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -131,6 +133,7 @@ impl<'a> RunJson<'a> {
             events: s.events.iter().take(EVENTS).map(EventJson::of).collect(),
             doubts: s.doubts.iter().map(|d| DoubtJson { kind: d.kind, message: &d.message, help: d.help }).collect(),
             estimated_error: s.error,
+            no_estimate: s.no_estimate.as_deref(),
             drift: DriftJson { position: s.drift.position, velocity: s.drift.velocity },
             energy: EnergyJson { initial: s.energy.initial, last: s.energy.last, max_error: s.energy.largest_error },
             outputs: s.outputs.iter().map(output).collect(),

@@ -72,7 +72,7 @@ impl Preset {
     pub fn apply(&self, options: &mut Options) {
         options.method = self.method;
         // papers test every step
-        options.testing.budget = ErrorBudget::Step;
+        options.testing.budget = ErrorBudget::Told;
         options.testing.control = self.control;
         options.formulation = Some(self.formulation);
         if let Some(order) = self.max_order {

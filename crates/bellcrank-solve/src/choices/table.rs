@@ -105,8 +105,8 @@ pub static CHOICES: &[Choice] = &[
     ),
     word(
         "errors",
-        "step",
-        "which error the tolerance limits: that of every step, or that of the whole run, estimated during the run",
+        "told",
+        "what the tolerance limits: the error of every step (`told`: and the error at the end is estimated; `step`: it is not), or that of the whole run",
         "error budget",
         || ErrorBudget::NAMES,
         |o, w| put(&mut o.testing.budget, ErrorBudget::by_name(w)),

@@ -66,12 +66,16 @@ named! {
 }
 
 named! {
-    /// What the tolerance is for.
-    ErrorBudget: Step {
-        /// The error of the run where energy neither leaves nor enters, so that errors add up; else that of every step.
+    /// What the tolerance is for, and whether the error at the end is told.
+    ErrorBudget: Told {
+        /// The error of the run where energy neither leaves nor enters, so that errors add up; else that of every step, and the error
+        /// at the end is told.
         Auto = "auto",
         /// Every step may err by a part of it, whatever becomes of that.
         Step = "step",
+        /// The same, and the error at the end is estimated on the way and told, where a run is asked for that
+        /// (`Simulation::tell_error`; the program and Python ask).
+        Told = "told",
         /// The error of a run: it is estimated on the way, and steps are as strict as it asks for.
         Run = "run",
     }

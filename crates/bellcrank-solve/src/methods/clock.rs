@@ -6,6 +6,9 @@ pub(crate) const STRETCH: f64 = 1e-4;
 /// The same for a fixed step: the rounding of some 10⁹ steps.
 pub(crate) const ROUNDING: f64 = 1e-6;
 
+/// What a clock resolves of the present time.
+pub(crate) const RESOLUTION: f64 = 4.0 * f64::EPSILON;
+
 /// The present time as a compensated sum [Kahan 1965], and the time that must not be passed.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Clock {
@@ -39,7 +42,7 @@ impl Clock {
     /// The smallest step that the clock resolves, 4ε|t|. DASSL has max(|t|, |stop|) here, but a
     /// stop far away is no reason to give up early on a short opening step.
     pub fn resolution(&self) -> f64 {
-        4.0 * f64::EPSILON * self.t.abs()
+        RESOLUTION * self.t.abs()
     }
 }
 

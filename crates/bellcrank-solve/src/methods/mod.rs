@@ -2,7 +2,7 @@
 
 pub mod alpha;
 pub mod bdf;
-mod clock;
+pub(crate) mod clock;
 #[cfg(test)]
 mod harness;
 pub(crate) mod recent;

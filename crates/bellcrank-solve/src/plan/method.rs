@@ -27,7 +27,7 @@ pub fn budget(options: &Options, dynamics: &dyn Dynamics) -> ErrorBudget {
     let small = dynamics.layout().bodies.len() < LARGE;
     match options.testing.budget {
         ErrorBudget::Auto if options.step.is_none() && lasting && small => ErrorBudget::Run,
-        ErrorBudget::Auto => ErrorBudget::Step,
+        ErrorBudget::Auto => ErrorBudget::Told,
         asked => asked,
     }
 }

@@ -74,6 +74,7 @@ impl Simulation {
     fn make_engine(&mut self, born: &Point) -> Result<(), StepError> {
         born.store(&mut self.observer.state);
         self.observer.hold();
+        self.monitors.companion.allow_all();
         self.rebuild(born)
     }
 }

@@ -18,11 +18,13 @@
 //! tells K. Until the end what was made grows to e(x) x^{1−g}, and what is to come adds K ℓ (1 − x^g). The leeway ℓ of the steps
 //! to come is what makes both together the tolerance.
 //!
-//! The companion is a pilot: it goes along for the first part of a run, and for that part of what is left after every event. Then K is
+//! A run that is told its error alone is not changed by it: its companion serves a [`Forecast`]. In a run whose tolerance limits the
+//! accumulated error, the companion is a pilot: it goes along for the first part of a run, and for that part of what is left after every event. Then K is
 //! known, and e(x) follows from the leeways alone. That costs a sixth to a third more evaluations, where a companion to the end
 //! costs two to three times that, and tells little more of a motion that repeats itself. (A power g that was fitted to the pilot told up
 //! to a hundred times too much: errors of a phase come and go with the motion.)
 
+use super::forecast::{Forecast, GROWTH, Seen, Unknown};
 use crate::choices::{ErrorBudget, Options};
 use crate::engines::{Engine, Statistics};
 use crate::plan::{EnginePlan, Plan};
@@ -36,9 +38,6 @@ const LOOKS: f64 = 128.0;
 
 /// The part of a run, or of what is left of it after an event, in which the companion goes along.
 const PILOT: f64 = 0.4;
-
-/// Errors grow like t to this power: between those of a phase, and those of a frequency that depends on the energy.
-const GROWTH: f64 = 1.5;
 
 /// A companion that is farther away than this, in sizes of the machine or rad, is on a way of its own.
 const LOST: f64 = 0.1;
@@ -65,10 +64,24 @@ const HASTE: f64 = 1.3;
 /// A companion much coarser than this says little of how errors grow.
 const COARSE: f64 = 1e-3;
 
-/// The companion's tolerance over that of the run: steps of high order hardly get longer with it.
-fn ratio(rtol: f64, order: usize) -> f64 {
-    let most = if order > 2 { 200.0 } else { 20.0 };
-    (COARSE / rtol).clamp(8.0, most)
+/// The least and the largest tolerance of a companion over that of the run.
+const RATIOS: (f64, f64) = (8.0, 200.0);
+
+/// Where errors last or the order is low, a companion that is closer to the run foresees more than one that goes on longer for the same
+/// evaluations.
+const CLOSE: f64 = 20.0;
+
+/// A companion that only tells of errors may be coarser than one that limits them.
+const COARSEST: f64 = 1e-2;
+
+/// A companion to a model of more bodies takes too much memory.
+const MOST_BODIES: usize = 1000;
+
+/// The tolerance of a companion over that of the run, where it is no coarser than another tolerance: steps of high order hardly get
+/// longer with it.
+fn ratio(rtol: f64, coarsest: f64, is_close: bool) -> f64 {
+    let (least, most) = RATIOS;
+    (coarsest / rtol).clamp(least, if is_close { CLOSE } else { most })
 }
 
 /// What is known of the error of a run.
@@ -113,7 +126,12 @@ pub(crate) struct Companion {
     engine: Option<Box<dyn Engine>>,
     ratio: f64,
     rtol: f64,
+    /// Whether it limits the error of the run; else it only tells it.
+    limits: bool,
     account: Account,
+    forecast: Forecast,
+    /// Whether the motion has become another one than its pilot knew.
+    outgrown: bool,
     /// Counts of companions that were left.
     earlier: Statistics,
     dynamics: Arc<dyn Dynamics>,
@@ -130,6 +148,7 @@ impl Companion {
             engine: None,
             ratio: 1.0,
             rtol: options.rtol,
+            limits: options.testing.budget == ErrorBudget::Run,
             account: Account {
                 from: start.t,
                 span: options.until - start.t,
@@ -142,41 +161,107 @@ impl Companion {
                 found: None,
                 complete: true,
             },
+            forecast: Forecast::unasked(start.t, options.until),
+            outgrown: false,
             earlier: Statistics::default(),
             dynamics: dynamics.clone(),
             units: units(&**dynamics),
             at: State::default(),
             difference: vec![0.0; dynamics.layout().n()],
         };
-        companion.renew(plan, dynamics, options, start);
+        if companion.limits {
+            companion.renew(plan, dynamics, options, start);
+        }
         companion
+    }
+
+    /// From now on the error of the run is to be told, if that is the choice and steps follow their error.
+    pub fn ask(&mut self, plan: &Plan, options: &Options, start: &Point, guests: bool) {
+        if !tells(&plan.engine, options) {
+            return;
+        }
+        let unknown = match () {
+            () if guests => Some(Unknown::Fmus),
+            () if self.dynamics.layout().bodies.len() > MOST_BODIES => Some(Unknown::Large),
+            () => None,
+        };
+        self.forecast = self.forecast.asked(!self.dynamics.has_power(), unknown);
+        self.leave();
+        self.tell_from(plan, options, start);
     }
 
     /// The run goes on with another engine: with a companion of the same kind.
     pub fn renew(&mut self, plan: &Plan, dynamics: &Arc<dyn Dynamics>, options: &Options, start: &Point) {
         self.close(start.t);
-        if let Some(engine) = self.engine.take() {
-            self.earlier += engine.statistics();
-        }
+        self.leave();
         self.dynamics = dynamics.clone();
-        if !watches(&plan.engine, options) {
-            return;
+        if self.limits && is_controlled(&plan.engine) {
+            self.ratio = ratio(options.rtol, COARSE, plan.order() <= 2);
+            self.engine = self.coarser(plan, options, start);
+            self.account.complete &= self.engine.is_some();
+            self.lead(None);
+        } else if tells(&plan.engine, options) {
+            self.tell_from(plan, options, start);
+            // as strict as the run is told to be by `instruct`
+            self.lead(None);
         }
-        self.ratio = ratio(options.rtol, plan.order());
+    }
+
+    /// An engine like that of the run, with a larger tolerance.
+    fn coarser(&self, plan: &Plan, options: &Options, start: &Point) -> Option<Box<dyn Engine>> {
         let coarse = options.clone().with(|o| o.rtol *= self.ratio);
-        self.engine = plan.beside(dynamics, &coarse, start);
-        self.account.complete &= self.engine.is_some();
-        self.lead(None);
+        plan.beside(&self.dynamics, &coarse, start)
+    }
+
+    /// A stretch of a run that is told its error begins, with an engine of its own if it can be afforded.
+    fn tell_from(&mut self, plan: &Plan, options: &Options, start: &Point) {
+        self.forecast.begin(start.t);
+        if !self.forecast.goes_on() || !self.affords_pilot(start.t) {
+            return self.forecast.end_pilot();
+        }
+        self.ratio = ratio(options.rtol, COARSEST, self.forecast.is_lasting() || plan.order() <= 2);
+        self.engine = self.coarser(plan, options, start);
+        if self.engine.is_none() {
+            self.forecast.give_up(Unknown::Stuck(start.t));
+        }
+    }
+
+    /// A companion is made at the next change of engines whatever it costs: it takes over the memory of one that was there.
+    pub fn allow_all(&mut self) {
+        self.forecast.afford_all();
+    }
+
+    /// Whether companions may take the evaluations of another pilot.
+    fn affords_pilot(&self, t: f64) -> bool {
+        self.forecast.affords_pilot(self.statistics().residual_evaluations, t)
     }
 
     /// The run begins anew at a point, after an event.
     pub fn restart(&mut self, start: &Point) {
         self.close(start.t);
+        if !self.limits {
+            self.forecast.begin(start.t);
+            if self.engine.is_none() || !self.affords_pilot(start.t) {
+                return self.forecast.end_pilot();
+            }
+        }
         if let Some(engine) = &mut self.engine
             && engine.restart(start).is_err()
         {
-            self.lose();
+            self.lose(Unknown::Stuck(start.t));
         }
+    }
+
+    /// The last step of the run was cut, and it begins anew at a point of the same motion.
+    pub fn turn_back(&mut self, start: &Point) {
+        if self.limits {
+            self.restart(start);
+        }
+    }
+
+    /// Whether a new pilot is to begin: the motion has outgrown the last one.
+    pub fn wants_pilot(&mut self) -> bool {
+        std::mem::take(&mut self.outgrown)
     }
 
     /// Errors so far stay; those of what follows are counted from here, with a pilot of its own.
@@ -188,44 +273,84 @@ impl Companion {
     }
 
     /// Without a companion nothing more is known.
-    fn lose(&mut self) {
+    fn lose(&mut self, why: Unknown) {
+        self.leave();
+        self.forecast.give_up(why);
+        self.account.complete = false;
+        if self.limits {
+            self.account.leeway = 1.0;
+        }
+    }
+
+    fn leave(&mut self) {
         if let Some(engine) = self.engine.take() {
             self.earlier += engine.statistics();
         }
-        self.account.complete = false;
-        self.account.leeway = 1.0;
     }
 
     /// Follows a run to the end of its last step, before its charts settle, and tells it how strict to be.
-    pub fn follow(&mut self, run: &mut dyn Engine, stop: f64) {
-        let (t, a) = (run.state().t, &self.account);
-        let due = t - a.looked >= a.span / LOOKS || t >= a.from + a.span;
-        if self.engine.is_none() || !due {
+    pub fn follow(&mut self, run: &mut dyn Engine, stop: f64, seen: Seen) {
+        let t = run.state().t;
+        if !self.limits {
+            return self.tell(run, t, stop, seen);
+        }
+        if self.engine.is_none() {
+            return;
+        }
+        let a = &self.account;
+        if t - a.looked < a.span / LOOKS && t < a.from + a.span {
             return;
         }
         if a.found.is_none() {
-            let Some(error) = self.compare(run, t, stop) else {
-                self.lose();
-                return self.lead(Some(run));
-            };
-            self.account.since = self.account.since.max(error);
+            match self.compare(run, t, stop) {
+                Ok(error) => self.account.since = self.account.since.max(error),
+                Err(why) => {
+                    self.lose(why);
+                    return self.lead(Some(run));
+                }
+            }
         }
         self.judge(t);
         self.lead(Some(run));
     }
 
+    /// Compares a run that is told its error with the companion, in its pilots.
+    fn tell(&mut self, run: &dyn Engine, t: f64, stop: f64, seen: Seen) {
+        if !self.forecast.goes_on() {
+            return;
+        }
+        let speed = run.state().v.iter().zip(&self.units).fold(0.0f64, |m, (v, unit)| m.max((v * unit).abs()));
+        self.outgrown = self.forecast.watch(t, speed, &seen) && self.engine.is_some();
+        if self.engine.is_none() || !self.forecast.due(t) {
+            return;
+        }
+        match self.compare(run, t, stop) {
+            Ok(error) => self.forecast.see(t, error),
+            Err(why) => return self.lose(why),
+        }
+        if self.forecast.is_spent(self.statistics().residual_evaluations, t) {
+            self.forecast.end_pilot();
+        }
+    }
+
     /// The error of the run at a time, by its difference from the companion.
-    fn compare(&mut self, run: &dyn Engine, t: f64, stop: f64) -> Option<f64> {
-        self.catch_up(t, stop)?;
+    fn compare(&mut self, run: &dyn Engine, t: f64, stop: f64) -> Result<f64, Unknown> {
+        self.catch_up(t, stop).ok_or(Unknown::Stuck(t))?;
         self.dynamics.differ(run.state(), &self.at, &mut self.difference);
-        let apart = self.difference.iter().zip(&self.units).fold(0.0f64, |m, (d, unit)| m.max((d * unit).abs()));
-        (apart < LOST).then_some(apart / (self.ratio - 1.0))
+        let apart = self.difference.iter().zip(&self.units).map(|(d, unit)| (d * unit).abs());
+        // a difference that is no number is not small
+        let apart = apart.fold(0.0f64, |m, d| if d > m || d.is_nan() { d } else { m });
+        if apart < LOST { Ok(apart / (self.ratio - 1.0)) } else { Err(Unknown::Lost(t)) }
     }
 
     /// Takes the companion to a time, and its state there.
     fn catch_up(&mut self, t: f64, stop: f64) -> Option<()> {
+        let most = if self.limits { usize::MAX } else { self.forecast.most() };
         let engine = self.engine.as_mut()?;
         while engine.state().t < t {
+            if engine.statistics().residual_evaluations > most {
+                return None;
+            }
             engine.settle();
             let from = engine.state().t;
             engine.step(stop).ok()?;
@@ -275,11 +400,15 @@ impl Companion {
         run.set_leeway(self.account.leeway);
     }
 
-    /// The largest accumulated error up to a time, in sizes of the machine; none where all of it is not known.
-    pub fn error(&self, t: f64) -> Option<f64> {
+    /// The largest accumulated error up to a time, in sizes of the machine, or why it is not known.
+    pub fn error(&self, t: f64) -> Result<f64, Option<String>> {
+        if !self.limits {
+            return self.forecast.error(t).map_err(Unknown::words);
+        }
         let a = &self.account;
         let foreseen = t <= a.from + a.span * (1.0 + 1e-9);
-        (a.complete && foreseen && a.looked > a.from).then_some(a.before + a.since)
+        let known = a.complete && foreseen && a.looked > a.from;
+        if known { Ok(a.before + a.since) } else { Err(None) }
     }
 
     /// What the companions took.
@@ -294,6 +423,7 @@ impl Companion {
     /// Tells a tape all that it remembers.
     pub fn keep(&mut self, tape: &mut Tape) {
         tape.plain(&mut self.account);
+        tape.plain(&mut self.forecast);
         tape.plain(&mut self.earlier);
         tape.number(&mut self.ratio);
         tape.plain(&mut self.at);
@@ -304,22 +434,27 @@ impl Companion {
     }
 
     /// What is needed to go on from here later.
-    pub fn save(&self) -> Account {
-        self.account
+    pub fn save(&self) -> (Account, Forecast) {
+        (self.account, self.forecast)
     }
 
     /// Goes back to what was known then; the engines begin anew after it.
-    pub fn restore(&mut self, saved: Account) {
-        self.account = saved;
+    pub fn restore(&mut self, (account, forecast): (Account, Forecast)) {
+        self.account = account;
+        self.forecast = forecast;
     }
 }
 
-/// Whether a run has steps that follow an error, and shares it among them.
-fn watches(plan: &EnginePlan, options: &Options) -> bool {
-    let controlled = match plan {
+/// Whether a run has steps that follow an error.
+fn is_controlled(plan: &EnginePlan) -> bool {
+    match plan {
         EnginePlan::Explicit { step, .. } => step.is_none(),
         EnginePlan::Implicit(plan) => plan.step.is_none(),
         EnginePlan::Kinematic { .. } | EnginePlan::Regularized { .. } => false,
-    };
-    controlled && options.testing.budget == ErrorBudget::Run
+    }
+}
+
+/// Whether it can be told what its error is.
+fn tells(plan: &EnginePlan, options: &Options) -> bool {
+    is_controlled(plan) && options.testing.budget == ErrorBudget::Told
 }

@@ -4,7 +4,7 @@
 //! choice among many. All of that is collected here, once, for people, JSON, reports and exit statuses.
 
 use super::summary::Summary;
-use crate::choices::Options;
+use crate::choices::{ErrorBudget, Options};
 use crate::start::Gap;
 use crate::verdict::{Bounds, Verdict};
 use bellcrank_model::Place;
@@ -50,18 +50,28 @@ fn blurred(summary: &Summary, options: &Options) -> Option<[f64; 2]> {
     (controlled && beyond).then_some([far, rate])
 }
 
+/// That the errors of steps, each within the tolerance, have become a much larger one.
+fn added_up((error, times): (f64, f64), options: &Options) -> Option<Doubt> {
+    let message = format!(
+        "the errors of the steps have added up to about {times:.0} tolerances ({error:.1e} of the machine's size)"
+    );
+    let help = "`errors = run` limits the error at the end, and `verify` measures it";
+    let told = options.testing.budget == ErrorBudget::Told;
+    told.then_some(Doubt { kind: "accuracy", verdict: Verdict::Doubtful, message, help })
+}
+
 /// All doubts about a run, the gravest first.
 pub fn of(summary: &Summary, options: &Options) -> Vec<Doubt> {
     let bounds = Bounds::of(options);
-    let mut doubts = Vec::new();
+    let beyond = summary.error.filter(|e| *e > BEYOND * options.rtol).map(|e| (e, e / options.rtol));
+    let mut doubts: Vec<Doubt> = beyond.and_then(|beyond| added_up(beyond, options)).into_iter().collect();
     let mut doubt = |kind, message, help| {
         let verdict = if matches!(kind, "start" | "reactions") { Verdict::Doubtful } else { Verdict::Bad };
         doubts.push(Doubt { kind, verdict, message, help });
     };
     let [position, velocity] = summary.drift.judged(bounds);
     let finer = "use a smaller tolerance or step, or another method";
-    if let Some(error) = summary.error.filter(|e| *e > BEYOND * options.rtol) {
-        let times = error / options.rtol;
+    if let (ErrorBudget::Run, Some((error, times))) = (options.testing.budget, beyond) {
         let message = format!(
             "the error is estimated at {error:.1e} of the machine's size, {times:.0} times the requested accuracy"
         );

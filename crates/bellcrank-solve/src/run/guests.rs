@@ -111,6 +111,11 @@ pub(super) const CANNOT_SAVE: &str = "cannot save its state, so that the run can
                            `canGetAndSetFMUState` and `canSerializeFMUState`)";
 
 impl Guests {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.exchanges.is_empty() && self.tenants.is_empty()
+    }
+
     /// Those whose equations are part of the machine.
     pub fn of(tenants: Vec<Tenant>) -> Guests {
         Guests { exchanges: Vec::new(), tenants }

@@ -301,7 +301,7 @@ impl Simulation {
         observer.dynamics.settle_past(f64::INFINITY, &mut observer.state, &mut observer.w);
         let start = observer.consistent()?;
         self.engine.restart(&start)?;
-        self.monitors.companion.restart(&start);
+        self.monitors.companion.turn_back(&start);
         self.passing.restart();
         self.passing.longest = hidden.at - hidden.seen;
         self.monitors.energy.forget_power();

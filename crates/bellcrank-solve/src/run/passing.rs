@@ -6,6 +6,7 @@ use super::impact::Resolved;
 use super::observer::Observer;
 use crate::engines::StepError;
 use crate::events::{Event, EventFinder, EventRoot};
+use crate::methods::clock::RESOLUTION;
 use crate::plan::Revision;
 use crate::record::Recorder;
 use bellcrank_math::tape::Tape;
@@ -119,6 +120,23 @@ impl Simulation {
             observer.dynamics.approaches(&observer.point, &mut observer.w, approaches);
             Ok(())
         })
+    }
+
+    /// Whether the run is so close to the time it has to stop at, as after an event there, that no step is short enough: a method would step
+    /// past it. Then the run is put there.
+    pub(super) fn arrives(&mut self, end: f64) -> Result<bool, StepError> {
+        let state = self.engine.state();
+        if end - state.t > RESOLUTION * state.t.abs() {
+            return Ok(false);
+        }
+        let mut state = state.clone();
+        state.t = end;
+        let start = self.observer.complete(&state)?;
+        self.engine.restart(&start)?;
+        self.monitors.companion.turn_back(&start);
+        self.passing.restart();
+        self.monitors.energy.forget_power();
+        Ok(true)
     }
 
     /// Goes to an event and starts anew from there: with another mode, with velocities that jumped where there was an

@@ -159,7 +159,7 @@ impl Simulation {
         self.left_out.forget();
         self.engine.restart(&start)?;
         self.monitors.energy.forget_power();
-        self.monitors.companion.restart(&start);
+        self.monitors.companion.turn_back(&start);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use super::companion::Account;
+use super::forecast::Forecast;
 use super::guests::SavedGuests;
 use super::monitors::SavedMonitors;
 use crate::choices::{MethodName, Solver};
@@ -41,7 +42,7 @@ pub struct SavedState {
     repeated: usize,
     events: usize,
     monitors: SavedMonitors,
-    account: Account,
+    account: (Account, Forecast),
     guests: SavedGuests,
 }
 

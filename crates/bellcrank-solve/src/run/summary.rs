@@ -168,6 +168,8 @@ pub struct Summary {
     /// The largest accumulated error of a coordinate, estimated while it ran: in sizes of the machine, or in rad. None
     /// where nothing was estimated.
     pub error: Option<f64>,
+    /// Why nothing was, where a run was asked for it.
+    pub no_estimate: Option<String>,
     /// Counts of work.
     pub statistics: Statistics,
     /// What the estimate of the error took of it.

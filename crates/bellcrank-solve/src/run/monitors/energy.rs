@@ -50,6 +50,12 @@ const LOBATTO: WithEnds =
     WithEnds { end: 1.0 / 12.0, inside: &[0.276_393_202_250_021_05, 0.723_606_797_749_978_95], weight: 5.0 / 12.0 };
 
 impl EnergyMonitor {
+    /// The part of the energy in motion that is wrong, and that energy, in J.
+    pub fn in_motion(&self) -> (f64, f64) {
+        let Energy { largest_error, moves, .. } = self.energy;
+        (if moves > 0.0 { largest_error / moves } else { 0.0 }, moves)
+    }
+
     /// Something jumps: the power at the end of a step is not that at the beginning of the next.
     pub fn forget_power(&mut self) {
         self.known = None;

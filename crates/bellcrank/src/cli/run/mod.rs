@@ -127,6 +127,7 @@ impl Job {
         if self.args.report.is_some() {
             simulation.prove();
         }
+        simulation.tell_error();
         Ok(simulation)
     }
 

@@ -209,7 +209,13 @@ fn verdicts(summary: &Summary, options: &Options, verbose: bool) {
         line(format!("  {initial} J at the start, {last} J at the end"));
     }
     if let Some(error) = summary.error {
-        line(format!("error: about {error:.1e} of the machine's size (angles: rad), estimated during the run"));
+        let rtol = options.rtol;
+        line(format!(
+            "error: about {error:.1e} of the machine's size at the end (angles: rad), for rtol {rtol:e}; estimated during the run"
+        ));
+    }
+    if let Some(why) = &summary.no_estimate {
+        line(format!("error: no estimate: {why}"));
     }
 }
 

@@ -305,7 +305,7 @@ fn whoever_waits_is_asked_after_every_step() {
 #[test]
 fn a_time_at_which_something_happens_is_not_stepped_past() {
     // a ball was 10 ms beyond the time that was asked for, where that was the time of a bounce to the last digit
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bouncing-ball.toml"));
+    let text = &example("bouncing-ball");
     for method in [MethodName::Auto, MethodName::Dop853, MethodName::Bdf, MethodName::GeneralizedAlpha] {
         let options = |until: f64| Options { method, until, rtol: 1e-6, ..Options::default() };
         let mut s = simulation(text, &options(1.0));

@@ -126,7 +126,7 @@ pub(crate) struct Seen {
 
 /// A part of a run between events, with a pilot at its beginning.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Stretch {
+struct PilotStretch {
     begun: f64,
     pilot_until: f64,
     /// When the run was last compared; the beginning if it was not.
@@ -141,10 +141,10 @@ struct Stretch {
     moved: Option<f64>,
 }
 
-impl Stretch {
-    fn of(begun: f64, until: f64, taken: usize) -> Stretch {
+impl PilotStretch {
+    fn of(begun: f64, until: f64, taken: usize) -> PilotStretch {
         let pilot_until = begun + PILOT * (until - begun).max(0.0);
-        Stretch {
+        PilotStretch {
             begun,
             pilot_until,
             looked: begun,
@@ -163,7 +163,7 @@ pub(crate) struct Forecast {
     /// The beginning of the run, and its end.
     from: f64,
     until: f64,
-    stretch: Stretch,
+    stretch: PilotStretch,
     /// The errors of earlier stretches, and the times of those that had a pilot, in s.
     before: f64,
     piloted: f64,
@@ -187,7 +187,7 @@ impl Forecast {
         Forecast {
             from,
             until,
-            stretch: Stretch::of(from, until, 0),
+            stretch: PilotStretch::of(from, until, 0),
             before: 0.0,
             piloted: 0.0,
             slip: 0.0,
@@ -226,7 +226,7 @@ impl Forecast {
         if self.compared() > 0.0 {
             self.piloted += t - self.stretch.begun;
         }
-        self.stretch = Stretch::of(t, self.until, self.taken);
+        self.stretch = PilotStretch::of(t, self.until, self.taken);
     }
 
     /// The pilot of this stretch is over: companions have taken their share.

@@ -149,14 +149,14 @@ impl StepSpan {
 
 /// All outputs at one time: the signals, and the time and the channels that they are computed from.
 #[derive(Default)]
-struct Look {
+struct OutputLook {
     signals: Vec<f64>,
     variables: Vec<f64>,
 }
 
 /// A part of a step, and which of the looks stand at [`PLACES`] in it.
 #[derive(Clone, Copy)]
-struct Part {
+struct StepPart {
     from: f64,
     to: f64,
     looks: [usize; 5],
@@ -164,20 +164,20 @@ struct Part {
 
 /// The looks of a step. Their memory is kept for the next one.
 #[derive(Default)]
-struct Looks {
-    all: Vec<Look>,
+struct OutputLooks {
+    all: Vec<OutputLook>,
     used: usize,
 }
 
-impl Looks {
+impl OutputLooks {
     /// The values of a signal at [`NODES`] of a part.
-    fn nodes(&self, k: usize, part: &Part) -> [f64; 4] {
+    fn nodes(&self, k: usize, part: &StepPart) -> [f64; 4] {
         let [a, b, _, c, d] = part.looks;
         [a, b, c, d].map(|look| self.all[look].signals[k])
     }
 
     /// In its middle.
-    fn middle(&self, part: &Part) -> &Look {
+    fn middle(&self, part: &StepPart) -> &OutputLook {
         &self.all[part.looks[2]]
     }
 }
@@ -196,7 +196,7 @@ pub(crate) struct OutputMonitor {
     span: StepSpan,
     values: Vec<f64>,
     variables: Vec<f64>,
-    looks: Looks,
+    looks: OutputLooks,
     /// What integrals may be wrong by, relative to the largest value of the signal.
     accuracy: f64,
     /// Whether the observer's last look was at the end of the step, with accelerations and reactions.
@@ -221,7 +221,7 @@ impl OutputMonitor {
             span,
             values: Vec::new(),
             variables: Vec::new(),
-            looks: Looks::default(),
+            looks: OutputLooks::default(),
             accuracy: SHARE * accuracy,
             stands_at_end: false,
             resting: false,
@@ -333,7 +333,7 @@ impl OutputMonitor {
         self.span.ends.push(from);
         self.tracked.iter_mut().for_each(|of| of.signals.clear());
         self.looks.used = 0;
-        let mut whole = Part { from, to, looks: [0; 5] };
+        let mut whole = StepPart { from, to, looks: [0; 5] };
         for (look, x) in whole.looks.iter_mut().zip(PLACES) {
             *look = self.look_at(if x == 1.0 { to } else { from + x * (to - from) }, view)?;
         }
@@ -377,9 +377,9 @@ impl OutputMonitor {
         view.observer.go_to(t, &mut *view.engine)?;
         let place = self.looks.used;
         if place == self.looks.all.len() {
-            self.looks.all.push(Look::default());
+            self.looks.all.push(OutputLook::default());
         }
-        let Look { mut signals, mut variables } = std::mem::take(&mut self.looks.all[place]);
+        let OutputLook { mut signals, mut variables } = std::mem::take(&mut self.looks.all[place]);
         signals.clear();
         self.look(view.observer, |_, u| signals.push(u))?;
         variables.clear();
@@ -388,31 +388,31 @@ impl OutputMonitor {
         for (of, u) in self.tracked.iter_mut().zip(&signals) {
             of.size = of.size.max(u.abs());
         }
-        self.looks.all[place] = Look { signals, variables };
+        self.looks.all[place] = OutputLook { signals, variables };
         self.looks.used += 1;
         self.stands_at_end = false;
         Ok(place)
     }
 
     /// The halves of a part: two looks for each.
-    fn halves(&mut self, part: &Part, middle: f64, view: &mut StepView<'_>) -> Result<[Part; 2], StepError> {
-        let Part { from, to, looks: [a, b, c, d, e] } = *part;
+    fn halves(&mut self, part: &StepPart, middle: f64, view: &mut StepView<'_>) -> Result<[StepPart; 2], StepError> {
+        let StepPart { from, to, looks: [a, b, c, d, e] } = *part;
         let mut at = |x: f64| self.look_at(from + x * (to - from), view);
         let (sixth, quarter, three_quarters, five_sixths) = (at(1.0 / 6.0)?, at(0.25)?, at(0.75)?, at(5.0 / 6.0)?);
-        let left = Part { from, to: middle, looks: [a, sixth, quarter, b, c] };
-        let right = Part { from: middle, to, looks: [c, d, three_quarters, five_sixths, e] };
+        let left = StepPart { from, to: middle, looks: [a, sixth, quarter, b, c] };
+        let right = StepPart { from: middle, to, looks: [c, d, three_quarters, five_sixths, e] };
         Ok([left, right])
     }
 
     /// Whether the value in the middle of a part shows that a cubic does not follow a signal, as far as that matters in a step.
-    fn is_coarse(&self, k: usize, part: &Part, step: f64) -> bool {
+    fn is_coarse(&self, k: usize, part: &StepPart, step: f64) -> bool {
         let off = (Cubic::through(self.looks.nodes(k, part)).value(0.5) - self.looks.middle(part).signals[k]).abs();
         let matters = |off: f64| off * (part.to - part.from) > self.accuracy * self.tracked[k].size * step;
         matters(off) && matters(off - self.rounding(k, part))
     }
 
     /// What rounding of its variables may do to a signal in the middle of a part: terms that cancel leave nothing else.
-    fn rounding(&self, k: usize, part: &Part) -> f64 {
+    fn rounding(&self, k: usize, part: &StepPart) -> f64 {
         let x = &self.looks.middle(part).variables;
         if self.places[k].iter().any(|p| *p >= self.values.len()) {
             return 0.0;
@@ -424,7 +424,7 @@ impl OutputMonitor {
     }
 
     /// Whether an expression may have values in a part that its ends and slopes do not show, as far as that matters in a step.
-    fn may_hide(&self, k: usize, part: &Part, step: f64) -> bool {
+    fn may_hide(&self, k: usize, part: &StepPart, step: f64) -> bool {
         let (value, places) = (&self.outputs[k].value, &self.places[k]);
         if value.is_plain() || places.iter().any(|p| *p >= self.values.len()) {
             return false;
@@ -447,7 +447,7 @@ impl OutputMonitor {
     }
 
     /// Adds the last part of a step to the extremes and means of an output.
-    fn account(&mut self, k: usize, part: &Part, view: &mut StepView<'_>) -> Result<(), StepError> {
+    fn account(&mut self, k: usize, part: &StepPart, view: &mut StepView<'_>) -> Result<(), StepError> {
         let (from, h, filter) = (part.from, part.to - part.from, self.outputs[k].filter);
         let last = self.tracked[k].signals.len() - 1;
         let filtered = match filter {

@@ -177,6 +177,15 @@ impl Journal {
     }
 }
 
+/// Whether a file does not begin yet, because its run was killed or is at its very beginning.
+pub fn is_blank(path: &Path) -> bool {
+    let mut magic = [0; 8];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut magic)) {
+        Ok(()) => magic == [0; 8],
+        Err(e) => e.kind() == io::ErrorKind::UnexpectedEof,
+    }
+}
+
 /// The rows of a file, read when they are asked for.
 pub struct Rows {
     file: Mutex<File>,

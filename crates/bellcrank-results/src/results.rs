@@ -1,6 +1,7 @@
 //! A result folder in any state: finished, still being written, cut off, empty.
 
 use crate::aside::{Rank, is_held};
+use crate::journal;
 use crate::names::{CSV, PARQUET, ROWS, SCENE, SUMMARY, UNFINISHED};
 use crate::summary::{self, bounded};
 use crate::table::Table;
@@ -246,6 +247,8 @@ fn look(dir: &Path, before: Option<Arc<Snapshot>>) -> Snapshot {
     match opened {
         None => state = State::Missing,
         Some(Ok(found)) => table = Some(found),
+        // it was killed before it could say what its rows are
+        Some(Err(_)) if frames.as_ref().is_some_and(|path| path.ends_with(ROWS) && journal::is_blank(path)) => {}
         Some(Err(e)) => {
             state = State::Damaged;
             let name = frames.as_ref().and_then(|path| path.file_name()).unwrap_or_default();

@@ -132,6 +132,26 @@ fn what_a_killed_run_left_becomes_a_result_unless_there_is_a_better_one() {
     }
 }
 
+#[test]
+fn a_run_that_was_killed_before_its_rows_began_is_not_called_damaged() {
+    let s = Scratch::new("blank");
+    for (k, bytes) in [0, 7, 16, 40].into_iter().enumerate() {
+        let dir = s.path().join(k.to_string());
+        let mut f = Folder::new(&dir);
+        f.begin(&header(&["x"])).unwrap();
+        let rows = dir.join(UNFINISHED).join(ROWS);
+        drop(f);
+        fs::write(&rows, vec![0; bytes]).unwrap();
+        let now = crate::Results::open(&dir).unwrap().now();
+        assert!(now.message.contains("No frames were recorded"), "{bytes}: {}", now.message);
+        assert_eq!(now.rows(), 0);
+        // what begins otherwise is damaged
+        fs::write(&rows, [b'x'; 40]).unwrap();
+        let now = crate::Results::open(&dir).unwrap().now();
+        assert!(now.message.contains("cannot be read"), "{}", now.message);
+    }
+}
+
 /// Whatever moment a move is cut off at, readers see the new result, and the next run completes the move.
 #[test]
 fn a_move_that_was_cut_off_is_completed() {
